@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -34,6 +34,7 @@ from payments.pages.payer_requests import (
     payer_page,
     unknown_address,
 )
+from payments.pages.return_addresses import return_address
 from payments.rails import RailUnavailable
 from payments.representation import challenge_address
 from payments.sandbox_guide import payer_test_cards
@@ -111,7 +112,7 @@ def checkout_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     if seen.state == State.PAYING:
         return _paying(request, seen)
     if seen.state == State.CLOSED:
-        return _show(request, "closed", seen)
+        return _show(request, "closed", seen, **_why_it_failed(seen.last))
     return _open(request, seen, method=request.GET.get("method", ""))
 
 
@@ -212,26 +213,7 @@ def theme(_request: HttpRequest, colour: str) -> HttpResponse:
 
 def after_success(seen: Seen) -> str:
     """Return where the payer goes after success: the merchant's page, or the receipt."""
-    if seen.link.redirect_url:
-        return return_address(seen)
-    return reverse("receipt", args=[seen.checkout.token])
-
-
-def return_address(seen: Seen) -> str:
-    """Return the merchant's page with the last attempt and the link in its query. Not a proof of payment.
-
-    Replaces parameters of these names and keeps the others. Before the first attempt, it names the link only.
-    """
-    parts = urlsplit(seen.link.redirect_url)
-    names = ("reference", "id", "status", "payment_link_id")
-    ours = {"payment_link_id": str(seen.link.pk)}
-    if seen.last is not None:
-        last = seen.last
-        ours = {"reference": last.reference, "id": str(last.pk), "status": last.status} | ours
-    kept = [
-        part for part in parts.query.split("&") if part and unquote_plus(part.partition("=")[0]) not in names
-    ]
-    return urlunsplit(parts._replace(query="&".join([*kept, urlencode(ours)])))
+    return return_address(seen.link, seen.last) or reverse("receipt", args=[seen.checkout.token])
 
 
 def _next_address(payment: Transaction, seen: Seen) -> str:
@@ -285,7 +267,6 @@ def _open(
         )
     wanted = method or (seen.last.method if seen.last is not None else seen.checkout.method)
     chosen = wanted if wanted in methods else methods[0]
-    failed = seen.last
     return _show(
         request,
         "card" if chosen == CARD else "choose_transfer",
@@ -294,11 +275,15 @@ def _open(
         methods=methods,
         chosen=chosen,
         form=form or CardForm(),
-        failed=failed if form is None else None,
-        failure=reason_for_payer(failed) if failed is not None and form is None else None,
+        **_why_it_failed(seen.last if form is None else None),
         rests_until=link_notices.clock_time(rest.until, seen.link) if rest is not None else "",
         test_cards=payer_test_cards() if settings.SANDBOX else (),
     )
+
+
+def _why_it_failed(failed: Transaction | None) -> dict[str, Any]:
+    """Return what a page says about the last attempt, which failed, if there was one."""
+    return {"failed": failed, "failure": reason_for_payer(failed) if failed is not None else ""}
 
 
 def _cards_rest(request: HttpRequest, seen: Seen, limit: LimitReached) -> HttpResponse:
@@ -338,7 +323,7 @@ def _show(
             **link_notices.shown(seen.link),
             "checkout": seen.checkout,
             "attempt": len(seen.attempts),
-            "return_address": return_address(seen) if seen.link.redirect_url else "",
+            "return_address": return_address(seen.link, seen.last),
             "pays": seen.state in {State.OPEN, State.PAYING},
             "now": seen.now,
             **context,

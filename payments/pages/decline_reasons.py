@@ -14,7 +14,7 @@ BY_CODE = {
     ),
 }
 DECLINED = "Your bank did not accept this payment. Use another card, or ask your bank."
-ENDED = "You ended the last attempt. Nothing was paid."
+ENDED = "The last attempt was ended. Nothing was paid."
 MISMATCH = "Your money is not lost: ask the merchant."
 WINDOW_OVER = "The time to pay is over. Please do not send money to that account any more."
 

@@ -19,6 +19,7 @@ from payments.models.links import CHECKOUT_LIFETIME
 from payments.pages import link_notices
 from payments.pages.link_form import LinkForm
 from payments.pages.payer_requests import SeeOther, network, notice, payer_page, unknown_address
+from payments.pages.return_addresses import return_address
 from payments.services import checkouts, link_counts, links
 from payments.services.checkout_limits import LimitReached
 
@@ -103,6 +104,7 @@ def _page(
         {
             **link_notices.shown(link),
             "form": form,
+            "return_address": return_address(link, None),
             "resumed": _resumable(request, link, now=now),
             "held": link_notices.all_held(link, now=now) if link_notices.is_all_held(link) else None,
         },

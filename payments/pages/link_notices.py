@@ -11,12 +11,13 @@ from django.db.models.functions import Coalesce
 from django.templatetags.static import static
 from django.utils.timezone import localtime
 
-from kit.money import written
+from kit.money import money, written
 from payments.models import PaymentLink, Transaction
 from payments.pages.ending import Ending
 
 LIMITED = Ending("warning", "Too many payments were begun here", "Wait ten minutes, then try again.")
 MOST_READ = 200  # pending payments, of which the first to end is named
+LONGEST_PREVIEW = 140  # characters of the text that messengers show of a link
 PREVIEW_IMAGE = "img/mark.svg"
 BLOCKED = Ending("warning", "This link is not available", "Ask the person who sent it to you.")
 OFF = Ending("warning", "This link is not active", "Ask the merchant for a new one.")
@@ -61,7 +62,7 @@ def all_held(link: PaymentLink, *, now: datetime) -> Ending:
     deadlines = pending.annotate(end=Coalesce("session__expires_at", "expires_at")).filter(end__gt=now)
     ends = list(deadlines.values_list("end", flat=True)[:MOST_READ])
     again = f"Look again after {clock_time(min(ends), link)}." if ends else "Look again in a few minutes."
-    return Ending("plain", "Others are paying at this moment", again)
+    return Ending("plain", "Others are paying at this moment.", again)
 
 
 def clock_time(moment: datetime, link: PaymentLink) -> str:
@@ -79,8 +80,18 @@ def shown(link: PaymentLink) -> dict[str, Any]:
         "is_sandbox": settings.SANDBOX,
         "preview_image": f"{settings.PUBLIC_URL}{static(PREVIEW_IMAGE)}",
         "masked_email": masked_email(link.customer_email),
+        "preview_text": preview_text(link),
         "suggested": [written(each, link.currency) for each in link.suggested_amounts],
     }
+
+
+def preview_text(link: PaymentLink) -> str:
+    """Return what messengers show of a link: its amount and description."""
+    amount = link.amount_text or (
+        f"{money(link.amount_min or 0, link.currency)} to {money(link.amount_max or 0, link.currency)}"
+    )
+    text = " ".join([f"{amount}.", *link.description.split()])
+    return text if len(text) <= LONGEST_PREVIEW else f"{text[: LONGEST_PREVIEW - 1].rstrip()}…"
 
 
 def masked_email(email: str) -> str:

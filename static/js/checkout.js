@@ -26,10 +26,16 @@ function expiryFault(text) {
   return months < now.getFullYear() * 12 + now.getMonth() + 1 ? "This card has expired. Use another card." : "";
 }
 
+function nameFault(text) {
+  const numbers = text.match(/[0-9](?:[\s\u00a0\u2009\u2010-\u2013-]?[0-9]){11,18}/g) || [];
+  if (numbers.some((number) => passesLuhn(digits(number)))) return "Do not enter your card number here.";
+  return text.trim() ? "" : "Enter the name on the card.";
+}
+
 const faults = {
   number: numberFault,
   expiry: expiryFault,
-  name: (text) => (text.trim() ? "" : "Enter the name on the card."),
+  name: nameFault,
   code: (text) =>
     /^[0-9]{3,4}$/.test(digits(text)) ? "" : "Enter the 3 or 4 digits of the security code, usually on the back.",
 };
