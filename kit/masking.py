@@ -72,6 +72,11 @@ def mask_card_numbers(text: str) -> str:
     return _RUN.sub(_mask_run, text)
 
 
+def has_card_number(text: str) -> bool:
+    """Return whether a text holds what could be a card number."""
+    return mask_card_numbers(text) != text
+
+
 def mask_target(target: str) -> str:
     """Mask the card numbers in a path and query, percent-encoded ones included.
 

@@ -25,7 +25,7 @@ from dashboard.account.safe_redirect import is_safe_path
 from dashboard.memberships import FORM_BUSINESS, SAFE_METHODS, find_membership
 from kit import bounded_json
 from kit.db import encrypted_field
-from kit.masking import mask_card_numbers
+from kit.masking import has_card_number
 from merchants.models import User
 
 KEPT = "dashboard.kept_form"  # in the session
@@ -96,7 +96,7 @@ def _business_of(request: HttpRequest) -> str | None:
 
 def _may_hold_card_number(text: str) -> bool:
     """Return whether a text may hold a card number. A UUID doesn't, even if its digits pass the Luhn check."""
-    return not UUID.fullmatch(text) and mask_card_numbers(text) != text
+    return not UUID.fullmatch(text) and has_card_number(text)
 
 
 def _page_of(request: HttpRequest) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from kit.display_names import has_control_character
-from kit.masking import LENGTHS, mask_card_numbers, passes_luhn
+from kit.masking import LENGTHS, has_card_number, passes_luhn
 from payments.cards import Card, CardSecret, brand_of
 
 LONGEST_NAME = 100
@@ -71,7 +71,7 @@ def read_card(data: Mapping[str, Any], *, now: datetime) -> tuple[CardForm, Card
 
 def _shown_again(text: str) -> str:
     """Return a text on one line, or nothing of it if it holds a card number."""
-    return "" if mask_card_numbers(text) != text else " ".join(text.split())
+    return "" if has_card_number(text) else " ".join(text.split())
 
 
 def _number_fault(number: str) -> str:
@@ -95,7 +95,7 @@ def _expiry_fault(expiry: re.Match[str] | None, *, now: datetime) -> str:
 def _name_fault(name: str) -> str:
     if not name.strip():
         return "Enter the name on the card."
-    if mask_card_numbers(name) != name:
+    if has_card_number(name):
         return "Do not enter your card number here."
     if len(" ".join(name.split())) > LONGEST_NAME:
         return f"Enter at most {LONGEST_NAME} characters."

@@ -10,7 +10,7 @@ from django.core.validators import EmailValidator
 
 from kit.amount_input import InvalidAmount, minor_units
 from kit.display_names import has_control_character
-from kit.masking import mask_card_numbers
+from kit.masking import has_card_number
 from kit.money import money
 from payments.models import PaymentLink
 from payments.services.checkouts import Details
@@ -19,6 +19,9 @@ LONGEST_NAME = 100
 LONGEST_ANSWER = 200
 PHONE_LENGTHS = range(7, 16)  # digits of an international number
 CARD_NUMBER_HERE = "Do not enter your card number here."
+# One in ten of such numbers passes the check of card numbers, and would be stored masked.
+WITHOUT_COUNTRY = "Enter this number without its country code, such as 0803 123 4567."
+COUNTRY_CODE = re.compile(r"\+|00|234")
 QUANTITY = re.compile(r"[0-9]{1,3}\Z")
 ANSWER = "field_"  # prefix of the names of the merchant's own fields
 
@@ -87,11 +90,11 @@ class LinkForm:
 
     @property
     def amount_text(self) -> str:
-        return self.values.get("amount", "")
+        return _shown_again(self.values.get("amount", ""))
 
     @property
     def quantity_text(self) -> str:
-        return self.values.get("quantity", "1")
+        return _shown_again(self.values.get("quantity", "1"))
 
     @property
     def chosen_method(self) -> str:
@@ -119,7 +122,8 @@ class LinkForm:
 
     def _filled(self, question: Question) -> Question:
         name = question.name
-        return replace(question, value=self.values.get(name, ""), error=self.errors.get(name, ""))
+        value = _shown_again(self.values.get(name, ""))
+        return replace(question, value=value, error=self.errors.get(name, ""))
 
     def _amount(self) -> int:
         """Return the amount of one unit. The merchant's is never read from the form."""
@@ -171,10 +175,15 @@ class LinkForm:
         return value
 
 
+def _shown_again(text: str) -> str:
+    """Return a text, or nothing of it if it holds a card number."""
+    return "" if has_card_number(text) else text
+
+
 def _fault(question: Question, value: str) -> str:
     """Return what is wrong with a text, or an empty string."""
-    if mask_card_numbers(value) != value:
-        return CARD_NUMBER_HERE
+    if has_card_number(value):
+        return WITHOUT_COUNTRY if question.name == "phone" and COUNTRY_CODE.match(value) else CARD_NUMBER_HERE
     longest = LONGEST_NAME if question.name == "name" else 254 if question.name == "email" else LONGEST_ANSWER
     if len(value) > longest:
         return f"Enter at most {longest} characters."

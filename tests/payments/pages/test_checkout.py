@@ -151,7 +151,8 @@ class TestDetails:
         assert Checkout.objects.get().amount == amount
 
     @pytest.mark.parametrize(
-        "text", ["", "1.005", "15,00", "1e3", "499.99", "5000.01", "-600", "\uff16\uff10\uff10"]
+        "text",
+        ["", "4084084084084081", "1.005", "15,00", "1e3", "499.99", "5000.01", "-600", "\uff16\uff10\uff10"],
     )
     def test_other_amounts_are_errors(self, api, payer, text):
         link = make_link(api, amount=..., amount_range={"min": 50_000, "max": 500_000})
@@ -160,6 +161,7 @@ class TestDetails:
 
         assert answer.status_code == 422
         assert 'aria-describedby="amount-error' in answer.content.decode()
+        assert "4084084084084081" not in answer.content.decode()
         assert not Checkout.objects.exists()
 
     @pytest.mark.parametrize(
@@ -169,16 +171,23 @@ class TestDetails:
             ({"email": "nonsense"}, "Enter an email address"),
             ({"name": "4084 0840 8408 4081"}, "Do not enter your card number here"),
             ({"method": "cash"}, "Choose how you want to pay."),
+            ({"email": "4084084084084081@example.com"}, "Do not enter your card number here"),
+            ({"field_size": "4084-0840-8408-4081"}, "Do not enter your card number here"),
+            ({"phone": "4084084084084081"}, "Do not enter your card number here"),
+            ({"phone": "+234 803 000 0005"}, "Enter this number without its country code"),
             ({"field_size": ""}, "Answer “Size”."),
             ({"field_size": "x" * 201}, "at most 200 characters"),
         ],
     )
     def test_errors_say_what_to_do(self, api, payer, changes, said):
-        link = make_link(api, custom_fields=[{"key": "size", "label": "Size", "required": True}])
+        collect = {"phone": "optional"}
+        fields = [{"key": "size", "label": "Size", "required": True}]
+        link = make_link(api, collect=collect, custom_fields=fields)
 
         answer = payer.post(path(link), DETAILS | {"field_size": "M"} | changes)
 
         assert answer.status_code == 422
+        assert "4084" not in answer.content.decode()
         assert said in words(answer)
         assert "<title>Error: " in answer.content.decode()
 
