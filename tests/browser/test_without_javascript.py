@@ -105,6 +105,28 @@ class TestWithoutJavaScript:
 
         expect(page.get_by_text("NGN 2,501.00 was credited to the wallet.")).to_be_visible()
 
+    def test_payment_link_is_created_changed_and_deactivated(self, service, page):
+        page.goto(f"{service.base_url}/dashboard/payment-links/")
+        follow(page, "New payment link")
+        page.get_by_label("Title").fill("Bookbinding workshop")
+        page.get_by_label("Amount", exact=True).fill("99.99")
+        press(page, "Create payment link")
+        page.get_by_role("link", name="Amount: Enter NGN 100.00 or more.").click()
+        expect(page.get_by_label("Amount", exact=True)).to_be_focused()
+        page.get_by_label("Amount", exact=True).fill("15,000")
+        press(page, "Create payment link")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Bookbinding workshop Active")
+        follow(page, "Edit")
+        page.get_by_label("Maximum uses").fill("20")
+        press(page, "Save changes")
+        expect(page.get_by_text("Payment link saved.")).to_be_visible()
+        follow(page, "Deactivate")
+        press(page, "Deactivate link")
+
+        expect(page.get_by_role("heading", level=1)).to_have_text("Bookbinding workshop Inactive")
+        page.goto(f"{service.base_url}/dashboard/payment-links/?status=inactive")
+        expect(page.get_by_text("0 of 20")).to_be_visible()
+
 
 def until_shown(page, button):
     """Reload the page until the content is shown, because nothing refreshes automatically."""
