@@ -17,7 +17,13 @@ from rest_framework.exceptions import ValidationError
 
 from dashboard.memberships import Membership, for_members
 from dashboard.payment_links.form_fields import as_typed
-from dashboard.payment_links.forms import ChangeLinkForm, NewLinkForm, NewLinkForOneForm, new_link_initial
+from dashboard.payment_links.forms import (
+    ChangeLinkForm,
+    NewLinkForm,
+    NewLinkForOneForm,
+    initial_like,
+    new_link_initial,
+)
 from dashboard.payment_links.link_errors import add_link_errors
 from dashboard.payment_links.lookup import own_link
 from dashboard.payment_links.shown_links import shown
@@ -38,13 +44,17 @@ FOR_ONE = "one"
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(may=Permission.MANAGE_LINKS)
 def new_link_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Create a link for many payments, or for one, which is proposed to expire after 30 days."""
-    is_for_one = request.GET.get("for") == FOR_ONE
+    """Create a link for many payments, or for one, which is proposed to expire after 30 days.
+
+    :raises Http404: the link that the new one is to be like isn't the business's
+    """
+    like = _like(request, membership)
+    is_for_one = request.GET.get("for") == FOR_ONE or (like is not None and like.max_uses == 1)
     kind: type[NewLinkForm] = NewLinkForOneForm if is_for_one else NewLinkForm
     form = kind(
         request.POST or None,
         currencies=membership.business.currencies,
-        initial=_proposed(is_for_one=is_for_one),
+        initial=_proposed(is_for_one=is_for_one, like=like),
     )
     if request.method == "POST" and form.is_valid():
         link = _create(request, membership, form)
@@ -71,11 +81,21 @@ def change_link_page(request: HttpRequest, membership: Membership, link_id: UUID
     return render(request, "dashboard/payment_links/change.html", context)
 
 
-def _proposed(*, is_for_one: bool) -> dict[str, Any]:
+def _like(request: HttpRequest, membership: Membership) -> PaymentLink | None:
+    """Return the link that the new one is to be like, if the query names one."""
+    try:
+        return own_link(membership, UUID(request.GET["like"])) if "like" in request.GET else None
+    except ValueError:
+        return None
+
+
+def _proposed(*, is_for_one: bool, like: PaymentLink | None) -> dict[str, Any]:
     """Return what the form of a new link proposes."""
-    proposed = new_link_initial() | {"reference": f"link-{secrets.token_hex(6)}"}
+    now = clock.now()
+    proposed = new_link_initial() if like is None else initial_like(like, now=now)
+    proposed["reference"] = f"link-{secrets.token_hex(6)}"
     if is_for_one:
-        proposed["expires_at"] = as_typed(clock.now() + NewLinkForOneForm.EXPIRES_AFTER)
+        proposed["expires_at"] = as_typed(now + NewLinkForOneForm.EXPIRES_AFTER)
     return proposed
 
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -27,6 +27,7 @@ from dashboard.ui.field_choices import set_choices
 from kit.amount_input import InvalidAmount, minor_units
 from kit.durations import in_words
 from kit.form_fields import ReferenceField
+from kit.money import written
 from payments.link_rules import DEFAULT_COLLECT, DEFAULT_WINDOW, MOST_CUSTOM_FIELDS
 from payments.models import PaymentLink
 from payments.services import links
@@ -303,6 +304,21 @@ def new_link_initial() -> dict[str, Any]:
     """Return the values that the form of a new link proposes, besides its reference."""
     collected = {f"collect_{name}": asked for name, asked in DEFAULT_COLLECT.items()}
     return {"price": FIXED, "transfer_window": str(DEFAULT_WINDOW), **collected}
+
+
+def initial_like(link: PaymentLink, *, now: datetime) -> dict[str, Any]:
+    """Return the values of a new link like another one, except for its names, its customer and an end that is over."""
+    stored = _initial_of(link)
+    is_over = link.expires_at is not None and link.expires_at <= now
+    amounts = {"amount": link.amount, "amount_min": link.amount_min, "amount_max": link.amount_max}
+    return stored | {
+        "expires_at": "" if is_over else stored["expires_at"],
+        "price": FIXED if link.has_fixed_amount else RANGE,
+        "currency": link.currency,
+        "quantity_max": str(link.quantity_max) if link.quantity_max > 1 else "",
+        "suggested": " ".join(written(each, link.currency) for each in link.suggested_amounts),
+        **{name: written(each, link.currency) for name, each in amounts.items() if each is not None},
+    }
 
 
 def _initial_of(link: PaymentLink) -> dict[str, Any]:

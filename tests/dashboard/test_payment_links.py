@@ -266,6 +266,29 @@ class TestChange:
         assert before == {"custom_fields": None, "expires_at": None, "max_uses": 20}
         assert set(after) == set(before)
 
+    def test_leads_to_a_new_link_that_is_like_it(self, browser, ada, now):
+        span = {"min": 50_000, "max": 500_000, "suggested": [100_000, 250_050]}
+        asked = [{"key": "size", "label": "Size", "required": True}]
+        link = link_of(
+            ada.business, now=now, amount=..., amount_range=span, custom_fields=asked, slug="library"
+        )
+
+        (new,) = re.findall(
+            r'href="([^"]+/new/[^"]+)"', browser.get(f"{AREA}{link.pk}/edit/").content.decode()
+        )
+        form = browser.get(new).context["form"]
+        filled = {field.html_name: field.value() or "" for field in form}
+        browser.post(NEW, filled | {"amount_min": "600"})
+
+        like = PaymentLink.objects.exclude(pk=link.pk).get()
+        assert (like.amount_min, like.amount_max, like.suggested_amounts) == (
+            60_000,
+            500_000,
+            [100_000, 250_050],
+        )
+        assert (like.title, like.custom_fields) == (link.title, asked)
+        assert {like.reference, like.slug}.isdisjoint({link.reference, link.slug})
+
     def test_ignores_fixed_fields_and_changes_nothing_that_was_not_changed(self, browser, link, page, stored):
         over = timezone.now() - timedelta(days=1)
         PaymentLink.objects.filter(pk=link.pk).update(expires_at=over, transfer_window=601)
