@@ -25,6 +25,7 @@ from kit import banks
 from payments.sandbox_triggers import TEST_CARDS
 from tests import orders
 from tests.clients import signed_headers
+from tests.payers import Payer
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
@@ -38,6 +39,9 @@ CHECKS = [
 EXAMPLES = 70  # per operation and mode: about half a minute in total
 CARDS = [orders.GOOD_CARD, *(card.number for card in TEST_CARDS)]
 NUMBERS = itertools.count()
+OF_LINKS = {
+    operation.id for operation in OPERATIONS.values() if "Link" in operation.id or "Checkout" in operation.id
+}
 BANK_CODES = [bank.code for bank in banks.all_banks()]
 
 
@@ -67,6 +71,39 @@ def references(service):
 
 
 @pytest.fixture(scope="module")
+def links(service):
+    """References of payment links: open, paid by a payer, chosen amount, deactivated."""
+    span = {"min": 10_000, "max": 50_000}
+    wanted = [{}, {"max_uses": 1}, {"amount": ..., "amount_range": span, "max_uses": 30}, {"max_uses": 20}]
+    made = [service.client.post("/api/payment-links", orders.payment_link(**changes)) for changes in wanted]
+    assert [answer.status_code for answer in made] == [201] * len(wanted)
+    payer = Payer("192.0.2.1", service.base_url)
+    assert payer.pay_by_card(payer.begin(made[1].json()["url"])).status_code == 303
+    found = [answer.json()["reference"] for answer in made]
+    assert service.client.post(f"/api/payment-links/{found[3]}/deactivate").status_code == 200
+    return found
+
+
+@pytest.fixture(scope="module")
+def link_payments(service, links):
+    """References of payments that came from payment links."""
+    found = service.client.get("/api/payments?limit=100").json()["data"]
+    return [payment["reference"] for payment in found if "payment_link_id" in payment]
+
+
+@pytest.fixture(scope="module")
+def known(references, accounts, links, link_payments):
+    """Known references, by what the path names."""
+    of_accounts = [account["reference"] for account in accounts]
+    return {
+        "virtual-accounts": of_accounts,
+        "payment-links": links,
+        "/checkout": link_payments,
+        "/api/": references,
+    }
+
+
+@pytest.fixture(scope="module")
 def accounts(service):
     """The creation responses of accounts of every kind."""
     wanted = [orders.dynamic_account(), orders.static_account(), orders.business_account()]
@@ -86,9 +123,10 @@ def accounts(service):
     ],
 )
 def test_answers_as_described(  # noqa: PLR0917
-    service, description, references, accounts, operation_id, mode
+    service, description, known, accounts, operation_id, mode
 ):
     operation = description.find_operation_by_id(operation_id)
+    statuses = set()
 
     @settings(
         max_examples=EXAMPLES,
@@ -101,13 +139,17 @@ def test_answers_as_described(  # noqa: PLR0917
     @given(case=operation.as_strategy(generation_mode=mode), data=st.data())
     def answers_as_described(case, data):
         if "reference" in (case.path_parameters or {}) and data.draw(st.booleans()):
-            known = [account["reference"] for account in accounts] if "virtual" in case.path else references
-            case.path_parameters["reference"] = data.draw(st.sampled_from(known))
+            chosen = next(found for part, found in known.items() if part in case.path)
+            case.path_parameters["reference"] = data.draw(st.sampled_from(chosen))
         if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
             _make_acceptable(case.body, data, accounts)
-        case.validate_response(_send(service, case), checks=CHECKS)
+        answer = _send(service, case)
+        statuses.add(answer.status_code)
+        case.validate_response(answer, checks=CHECKS)
 
     answers_as_described()
+    if mode is GenerationMode.POSITIVE and operation_id in OF_LINKS:
+        assert statuses & {200, 201}, "no generated request was accepted"
 
 
 def _make_acceptable(body, data, accounts):
@@ -118,6 +160,8 @@ def _make_acceptable(body, data, accounts):
     """
     if "reference" in body and data.draw(st.booleans()):
         body["reference"] = f"new-{next(NUMBERS)}"
+    if "title" in body:
+        _make_acceptable_link(body, data)
     if "currency" in body:
         body["currency"] = data.draw(st.sampled_from(["NGN", "USD"]))
     if "pan" in body.get("source", {}):
@@ -132,6 +176,22 @@ def _make_acceptable(body, data, accounts):
     if "account_number" in body:
         numbers = [account["customer"]["account_number"] for account in accounts]
         body["account_number"] = data.draw(st.sampled_from([number for number in numbers if number]))
+
+
+def _make_acceptable_link(body, data):
+    """Let the fields of a payment link, or of a change, fit each other, as its rules in words say."""
+    body.pop("slug", None)
+    body.pop("customer", None)
+    if "expires_at" in body:
+        body["expires_at"] = "2030-01-01T00:00:00Z"
+    if body.get("max_uses"):
+        body["max_uses"] = data.draw(st.integers(2, 100))
+        body.pop("transfer_window", None)
+    if "reference" in body:  # not a change
+        body.pop("amount_range", None)
+        body["amount"] = data.draw(st.integers(10_000, 10**9))
+    if "custom_fields" in body:
+        body["custom_fields"] = body["custom_fields"] and body["custom_fields"][:1]
 
 
 def _send(service, case):
