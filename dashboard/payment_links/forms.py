@@ -27,6 +27,7 @@ from dashboard.ui.field_choices import set_choices
 from kit.amount_input import InvalidAmount, minor_units
 from kit.durations import in_words
 from kit.form_fields import ReferenceField
+from kit.masking import mask_card_numbers
 from kit.money import written
 from payments.link_rules import DEFAULT_COLLECT, DEFAULT_WINDOW, MOST_CUSTOM_FIELDS
 from payments.models import PaymentLink
@@ -322,7 +323,11 @@ def initial_like(link: PaymentLink, *, now: datetime) -> dict[str, Any]:
 
 
 def _initial_of(link: PaymentLink) -> dict[str, Any]:
-    stored = links.mutable_fields(link)
+    # Pages mask card numbers. A masked value that is submitted again is no change.
+    stored = {
+        name: mask_card_numbers(value) if isinstance(value, str) else value
+        for name, value in links.mutable_fields(link).items()
+    }
     asked = {f"collect_{name}": link.asks_for(name) for name in PERSONAL}
     questions = {
         f"{part}_{number}": question[part]
