@@ -15,6 +15,7 @@ import time
 import uuid
 import zipfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -26,6 +27,7 @@ from tests import bank_signing, orders
 from tests.clients import Credentials, HttpClient, signed_headers
 from tests.journeys.service import start_service
 from tests.journeys.watched import wait_for, watched_service
+from tests.payers import Payer
 from tests.webhooks import servers
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
@@ -90,7 +92,7 @@ class Canary:
         """
         found = [spelling for spelling in self.spellings if spelling in text]
         named = re.compile(
-            rf"""cvv["']?\s*[=:]\s*["']?{CVV}|{self.number[-4:]}\W{{1,8}}{CVV}|'{CVV}'|"{CVV}\""""
+            rf"""(?:cvv|code)["']?\s*[=:]\s*["']?{CVV}|{self.number[-4:]}\W{{1,8}}{CVV}|'{CVV}'|"{CVV}\""""
         )
         return found + [match.group() for match in named.finditer(text)]
 
@@ -115,6 +117,86 @@ def run_every_card_flow(canary):
     pass_the_challenge(canary)
     assert canary.send("GET", PAYMENTS).status_code == 200
     assert canary.send("GET", f"{PAYMENTS}/{first['reference']}").status_code == 200
+
+
+class Visitor(Payer):
+    """A payer whose pages must not contain the number, also when a form is refused."""
+
+    def __init__(self, canary):
+        super().__init__("192.0.2.1", canary.service.base_url)
+        self.canary = canary
+
+    def post(self, path, form=None):
+        answer = super().post(path, form)
+        self.canary.answers.append(f"{answer.status_code}\n{answer.headers}\n{answer.text}")
+        return answer
+
+    def card(self, checkout, attempt=0, **changes):
+        form = orders.card_form(self.canary.number, code=CVV, attempt=str(attempt)) | changes
+        return self.post(f"{checkout}/card", form).status_code
+
+    def refused(self, checkout):
+        """Send the card in every field of the card page but its own."""
+        number = self.canary.number
+        for wrong in (
+            {"number": f"{number}x"},
+            {"number": "", "name": number},
+            {"name": blanks(number)},
+            {"expiry": number},
+            {"code": number},
+            {"code": f"{CVV} {number}"},
+            {"expiry": "01/20"},
+            {"number": "", number: number, "attempt": number},
+        ):
+            assert self.card(checkout, **wrong) == 422
+        assert self.card(checkout, attempt=number) == 303  # an old form
+
+
+def make_link(canary, **changes):
+    typed = canary.typed
+    question = {"key": "size", "label": f"Size {typed}"[:50], "required": False}
+    texts = {"description": f"card {blanks(typed)}", "support_contact": dots(typed), "success_message": typed}
+    request = orders.payment_link(title=f"Book {typed}", custom_fields=[question], **texts | changes)
+    answer = canary.post("/api/payment-links", request)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def pay_at_a_link(canary):
+    """Pay by card at a link: declined, in wrong fields, then accepted after a challenge."""
+    link, number, typed = make_link(canary), canary.number, canary.typed
+    payer, page = Visitor(canary), urlsplit(link["url"]).path
+    details = {"name": "Ada Obi", "email": "ada@example.com", "method": "card"}
+    for wrong in (
+        {"name": blanks(typed)},
+        {"email": f"{typed}@example.com"},
+        {"field_size": dots(typed)},
+        {"method": typed},
+        {"name": "", "quantity": typed, "amount": typed, number: number, "card": number},
+    ):
+        assert payer.post(page, details | wrong).status_code == 422
+    checkout = payer.begin(link["url"])
+    payer.refused(checkout)
+    assert payer.card(checkout) == 303
+    payer.end(checkout)
+    assert payer.card(checkout, attempt=1) == 303
+    assert payer.card(checkout, attempt=1) == 303  # while it waits for the bank
+    challenge = re.search(r"/3ds/[^\"]+", payer.get(checkout).text).group()
+    for code in (number, "123456"):
+        payer.post(challenge, {"code": code, "action": "approve"})
+    assert payer.state(checkout) == "paid"
+    assert payer.card(checkout, attempt=2) == 303  # it is paid
+    for seen in (checkout, f"{checkout}/receipt", f"{checkout}?number={number}", page):
+        answer = payer.get(seen)
+        canary.answers.append(f"{answer.headers}\n{answer.text}")
+    for target in (f"/l/{number}", f"/checkout/{number}", f"/checkout/{number}/card"):
+        assert payer.get(target).status_code in {404, 405}
+        assert payer.post(target, {"number": number, "code": CVV}).status_code in {404, 405}
+    canary.send("GET", f"/api/payment-links/{link['reference']}/checkouts")
+    metrics = requests.get(f"{canary.service.base_url}/metrics", timeout=30)
+    assert "sluice_checkout_steps" in metrics.text
+    canary.answers.append(metrics.text)
+    assert not re.search(rf"{checkout}|{page}(?![a-z0-9])", canary.service.log)
 
 
 def pass_the_challenge(canary):
@@ -446,6 +528,7 @@ class TestCanary:
             with servers.opened(servers.answering(answer)) as receiver:
                 configure_webhook(canary, receiver.url)
                 run_every_card_flow(canary)
+                pay_at_a_link(canary)
                 send_in_wrong_fields(canary)
                 enter_in_commands(canary)
                 enter_in_the_dashboard(canary)
@@ -464,12 +547,19 @@ class TestCanary:
     def test_appears_nowhere_when_the_rail_and_then_the_database_fail(self, tmp_path):
         with start_service(tmp_path, CARD_ACQUIRER="tests.rails.CardLeakingAcquirer") as service:
             canary = Canary(service)
+            payer, link = Visitor(canary), make_link(canary)
+            checkout = payer.begin(link["url"])
+            page = payer.card(checkout)
             rail = canary.post(PAYMENTS, canary.payment())
             check = canary.post(PAYMENTS, orders.card_check(source=canary.source(type="CARD")))
             break_the_table(service)
             database = canary.post(PAYMENTS, canary.payment(narration=canary.typed))
+            other_page = payer.card(payer.begin(link["url"]))
 
             assert [answer.status_code for answer in (rail, check, database)] == [500, 500, 500]
+            assert (page, other_page) == (503, 503)
+            assert checkout not in service.log
+            assert "Service Unavailable: /checkout/…" in service.log
             assert "No route for pan=… cvv=…" in service.log
             assert re.search(r"error=(IntegrityError|ProgrammingError)", service.log)
             assert_seen_nowhere(canary)
