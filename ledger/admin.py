@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from kit.amount_fields import AmountField, AmountsForm
 from ledger.models import Account, Entry, Posting
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
+from merchants.admin.base import StaffForm
 from merchants.admin.columns import sentence, two_lines
 from merchants.admin.filters import CurrencyFilter
 
@@ -45,7 +46,7 @@ class PostingInline(ReadOnlyInline):
     amounts, currency = ("amount", "balance_after"), "account.currency"
 
 
-class TopUpForm(AmountsForm, forms.ModelForm):
+class TopUpForm(AmountsForm, StaffForm):
     """A top-up of a wallet by staff. Submitting the form twice adds the money once."""
 
     amount = AmountField(help_text="Such as 4912.00 or NGN 4,912.00.")

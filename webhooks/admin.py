@@ -86,6 +86,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     searches = (by_id(), by_id("subject"), by_business_name())
     search_help_text = "ID of the event or its transaction, or name of the business."
     ordering = ("-created_at",)
+    empty_text = "No deliveries have stopped. Choose another state to see the others."
     exclude = ("lease_token",)
     states: ClassVar = {"state": Delivery.STATE_NAMES}
     any_object: ClassVar = ("subject",)

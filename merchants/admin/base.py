@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import BaseModelAdmin, IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
@@ -66,10 +67,19 @@ class NewestFirst(ChangeList):
         return day_links(self) if self.date_hierarchy else []
 
 
+class StaffForm(forms.ModelForm):
+    """A form whose labels end without a colon, as everywhere else."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": ""} | kwargs)
+
+
 class StaffAdmin(admin.ModelAdmin):
     """A model's rows: newest first, searched by exact values, never deleted."""
 
     is_ours = True  # the admin site refuses other classes
+    form = StaffForm
+    empty_text = ""  # instead of "No … yet.", for a list that shows only some rows by default
     formfield_overrides: ClassVar = {JSONField: {"form_class": BoundedJSONField}}
 
     searches: ClassVar[Sequence[SearchRule]] = ()

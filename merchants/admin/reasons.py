@@ -8,12 +8,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from merchants import audit
-from merchants.admin.base import StaffAdmin
+from merchants.admin.base import StaffAdmin, StaffForm
 from merchants.models import Business
 from merchants.request_actors import person_acting
 
 
-class ReasonForm(forms.ModelForm):
+class ReasonForm(StaffForm):
     """A form with a required reason."""
 
     reason = forms.CharField(max_length=255, help_text="Recorded in the audit trail.")

@@ -2,12 +2,12 @@
 
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from merchants.admin import by_id, exactly, in_each_business
+from merchants.admin.base import StaffForm
 from merchants.admin.filters import CurrencyFilter
 from payments.admin.submitting import SubmittedRowAdmin
 from payments.models import PayoutReturn, Transaction
@@ -16,7 +16,7 @@ from payments.services.staff import staff_actions
 from payments.services.staff.staff_actions import StaffAction
 
 
-class PayoutReturnForm(forms.ModelForm):
+class PayoutReturnForm(StaffForm):
     """A successful payout to reverse, and why the money was returned."""
 
     class Meta:

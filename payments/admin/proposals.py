@@ -71,6 +71,7 @@ class StateFilter(admin.SimpleListFilter):
 @admin.register(Proposal)
 class ProposalAdmin(BulkDecisionAdmin):
     change_form_template = "admin/payments/proposal.html"
+    empty_text = "No proposals are open. Choose another state to see the others."
     list_display = (
         "action",
         "amount",

@@ -1,5 +1,6 @@
 """Admin pages of the ledger: read-only rows, and top-ups with a reason."""
 
+import re
 from uuid import uuid4
 
 import pytest
@@ -67,6 +68,14 @@ class TestTopUp:
         staff.post(ADD, form)
 
         assert Account.objects.get(business=business, kind="wallet").balance == 500
+
+    def test_form_names_its_cause_so_that_it_counts_once(self, staff, business):
+        shown = staff.get(ADD).content.decode()
+        cause = re.search(r'<input type="hidden" name="cause" value="([^"]+)"', shown)
+
+        assert staff.post(ADD, filled_in(business, cause=cause[1])).status_code == 302
+        assert str(Entry.objects.get().cause) == cause[1]
+        assert "Business:" not in shown
 
     @pytest.mark.parametrize(
         "change",
