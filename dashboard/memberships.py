@@ -16,6 +16,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.response import SimpleTemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -96,10 +97,10 @@ def for_members(
             if not (roles.may(membership.member.role, may) and roles.may(membership.member.role, needed)):
                 raise NotInThisRole(roles.denial_reason(needed))
             request.membership = membership
-            if not in_any_business and is_form_of_another_business(request, membership):
-                return refuse_form(request, membership)
             with timezone.override(membership.business.zone):
-                return view(request, membership, *args, **kwargs)
+                if not in_any_business and is_form_of_another_business(request, membership):
+                    return refuse_form(request, membership)
+                return rendered(view(request, membership, *args, **kwargs))
 
         guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.access_rules`
         return guarded
@@ -139,9 +140,14 @@ def signed_in_only(view: View) -> View:
             return redirect(_sign_in_address(request))
         request.membership = membership = find_membership(request, request.user)
         with timezone.override(membership.business.zone if membership else None):
-            return view(request, *args, **kwargs)
+            return rendered(view(request, *args, **kwargs))
 
     return guarded
+
+
+def rendered(response: HttpResponseBase) -> HttpResponseBase:
+    """Render a page now instead of after its view, while the business's time zone is active."""
+    return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
 def members_only(view: View) -> View:

@@ -105,6 +105,13 @@ class TestPages:
             page = browser.get(address).content.decode()
             assert page.count("Times are in ") == 1
 
+    def test_name_the_zone_of_the_business_on_pages_of_the_account_too(self, browser, ada):
+        live_in(ada.business, "Asia/Tokyo")
+
+        shown = browser.get("/dashboard/account/password/").content.decode()
+
+        assert "Times are in Asia/Tokyo" in shown
+
     def test_leave_no_zone_behind_for_the_next_request(self, browser, ada, bisi):
         live_in(ada.business, "Asia/Tokyo")
         other = signed_in(MemberFactory(business=bisi.business).user)
