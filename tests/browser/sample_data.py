@@ -248,7 +248,15 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         max_uses=20, description="Two days in Yaba.\nMaterial included.", support_contact="help@ada.example"
     )
     offer = path_of(shown["url"])
-    mismatched, paid = begin(offer, "virtual_account"), begin(offer, number=orders.FRICTIONLESS_CARD)
+    waiting, paid = begin(offer, "virtual_account"), begin(offer, number=orders.FRICTIONLESS_CARD)
+    off, used_up, held = (made(max_uses=1, title=title) for title in ("Concert", "Order 1042", "Last place"))
+    client.post(f"/api/payment-links/{off['reference']}/deactivate", {})
+    begin(path_of(used_up["url"]), number=orders.FRICTIONLESS_CARD)
+    begin(path_of(held["url"]), "virtual_account")
+    mismatched = begin(offer, "virtual_account")
+    [attempt, *_] = client.get(f"/api/payments?payment_link_id={shown['id']}").json()["data"]
+    number = attempt["virtual_account_details"]["account_number"]
+    client.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 1_400_000})
     return {
         "payment_link": shown["id"],
         "link": offer,
@@ -258,7 +266,11 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         "checkout": begin(offer),
         "checkout_declined": begin(offer, number=orders.DECLINED_CARD),
         "checkout_challenged": begin(offer, number=orders.CHALLENGED_CARD),
-        "checkout_transfer": mismatched,
+        "checkout_transfer": waiting,
+        "checkout_mismatched": mismatched,
+        "link_off": path_of(off["url"]),
+        "link_used_up": path_of(used_up["url"]),
+        "link_held": path_of(held["url"]),
         "receipt": f"{paid}/receipt",
     }
 

@@ -112,7 +112,11 @@ def for_payers(data: SampleData, _page: Page) -> list[PageState]:
         PageState("checkout-challenge", ids["checkout_challenged"]),
         PageState("checkout-transfer", ids["checkout_transfer"]),
         PageState("checkout-end", ids["checkout_transfer"], pressing("Pay another way")),
+        PageState("checkout-mismatch", ids["checkout_mismatched"]),
         PageState("receipt", ids["receipt"]),
+        PageState("link-off", ids["link_off"]),
+        PageState("link-used-up", ids["link_used_up"]),
+        PageState("link-held", ids["link_held"]),
     ]
 
 
