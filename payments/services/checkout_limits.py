@@ -104,15 +104,21 @@ def check_card(checkout: Checkout, card: Card, *, now: datetime) -> None:
 
 def resting_rule(link: PaymentLink, *, now: datetime) -> str:
     """Return the rule by which new cards rest at a link, "link" or "business", or an empty string."""
-    since = now - SHORT
-    if _tally(Q(payment_link=link), since=since).exceeds(MOST_DECLINES_OF_LINK):
+    at_links = Q(business=link.business, payment_link__isnull=False)
+    of_link, of_business = _tallies(at_links, Q(payment_link=link), Q(), since=now - SHORT)
+    if of_link.exceeds(MOST_DECLINES_OF_LINK):
         return "link"
-    of_business = Q(business=link.business, payment_link__isnull=False)
-    return "business" if _tally(of_business, since=since).exceeds(MOST_DECLINES_OF_BUSINESS) else ""
+    return "business" if of_business.exceeds(MOST_DECLINES_OF_BUSINESS) else ""
 
 
 def _tally(condition: Q, *, since: datetime) -> Tally:
     """Count the attempts by card that were begun since a moment and have finished."""
+    [tally] = _tallies(condition, Q(), since=since)
+    return tally
+
+
+def _tallies(condition: Q, *parts: Q, since: datetime) -> list[Tally]:
+    """Count parts of the attempts by card that were begun since a moment and have finished, in one statement."""
     attempts = Transaction.objects.filter(
         condition,
         id__gte=earliest_id(since),
@@ -121,10 +127,16 @@ def _tally(condition: Q, *, since: datetime) -> Tally:
         method=Transaction.Method.CARD,
     )
     counts = attempts.aggregate(
-        declines=Count("pk", filter=Q(status=Status.FAILED)),
-        successes=Count("pk", filter=Q(status=Status.SUCCESS)),
+        **{
+            f"{status}_{number}": Count("pk", filter=part & Q(status=status))
+            for number, part in enumerate(parts)
+            for status in (Status.FAILED, Status.SUCCESS)
+        }
     )
-    return Tally(**counts)
+    return [
+        Tally(declines=counts[f"{Status.FAILED}_{number}"], successes=counts[f"{Status.SUCCESS}_{number}"])
+        for number in range(len(parts))
+    ]
 
 
 def _has_paid(checkout: Checkout) -> bool:
