@@ -1,15 +1,20 @@
-"""Payment links, created by the service."""
+"""Payment links, and payers at them, created by the services."""
 
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
 from kit.api.strict_fields import read_request
 from merchants.audit import Actor
 from merchants.models import Business
+from payments.cards import Card, CardSecret
 from payments.link_serializers import LinkSerializer
-from payments.models import PaymentLink
-from payments.services import links
+from payments.models import Checkout, PaymentLink, Transaction
+from payments.services import checkouts, links
+from payments.services.checkouts import Details
 from tests import orders
+from tests.orders import FRICTIONLESS_CARD
 
 # What the form of the dashboard submits to change a link, and to create one.
 CHANGED_LINK = {
@@ -26,3 +31,35 @@ NEW_LINK = CHANGED_LINK | {"reference": "workshop", "price": "fixed", "currency"
 def link_of(business: Business, *, now: datetime, **changes: Any) -> PaymentLink:
     request = read_request(LinkSerializer(), orders.payment_link(**changes), currencies=business.currencies)
     return links.create(business=business, request=request, actor=Actor(name="test"), now=now).resource
+
+
+def begin(link: PaymentLink, *, network: str = "192.0.2.1", method: str = "card", **changes: Any) -> Checkout:
+    """Begin a checkout. `network` is the payer's address."""
+    given = {
+        "amount": link.amount,
+        "quantity": 1,
+        "method": method,
+        "name": "Ada Obi",
+        "email": "ada@x.example",
+    }
+    return checkouts.begin(
+        link=link, details=Details(**given | changes), address=network, network=network, now=timezone.now()
+    )
+
+
+def card(number: str = FRICTIONLESS_CARD) -> Card:
+    secret = CardSecret(number=number, cvv="408")
+    return Card(
+        secret=secret, brand="VISA", bin=number[:6], last4=number[-4:], name="Ada Obi", expiry_month="12",
+        expiry_year="2035", billing_address={},
+    )  # fmt: skip
+
+
+def pay_by_card(checkout: Checkout, *, number: str = FRICTIONLESS_CARD, attempt: int = 0) -> Transaction:
+    return checkouts.pay_by_card(
+        checkout=checkout, card=card(number), attempt_number=attempt, now=timezone.now()
+    )
+
+
+def pay_by_transfer(checkout: Checkout, *, attempt: int = 0) -> Transaction:
+    return checkouts.pay_by_transfer(checkout=checkout, attempt_number=attempt, now=timezone.now())

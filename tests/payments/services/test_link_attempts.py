@@ -7,16 +7,15 @@ import pytest
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from payments.cards import Card, CardSecret
 from payments.metrics import CHECKOUT_REFUSALS, CHECKOUT_STEPS
 from payments.models import Challenge, Checkout, LinkCardAttempt, PaymentLink, Transaction
 from payments.services import cancellations, checkouts, expiry, link_uses, requery
 from payments.services.cards import challenges
 from payments.services.checkout_limits import CardRests, CardsRest, LimitReached
-from payments.services.checkouts import Details
 from payments.services.link_uses import AddressHoldsTooMany, AnotherAttempt, CheckoutClosed, LinkNotPayable
 from tests import orders
-from tests.orders import CHALLENGED_CARD, DECLINED_CARD, FRICTIONLESS_CARD
+from tests.links import begin, pay_by_card, pay_by_transfer
+from tests.orders import CHALLENGED_CARD, DECLINED_CARD
 from tests.racing import racers
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
@@ -25,14 +24,6 @@ pytestmark = pytest.mark.django_db
 
 LINKS = "/api/payment-links"
 STEPS = ("started", "attempted", "paid", "declined")
-
-
-def card(number=FRICTIONLESS_CARD):
-    secret = CardSecret(number=number, cvv="408")
-    return Card(
-        secret=secret, brand="VISA", bin=number[:6], last4=number[-4:], name="Ada Obi", expiry_month="12",
-        expiry_year="2035", billing_address={},
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -44,30 +35,6 @@ def make_link(api, **changes):
     answer = api.post(LINKS, orders.payment_link(**changes))
     assert answer.status_code == 201, answer.json()
     return PaymentLink.objects.select_related("business").get(pk=answer.json()["id"])
-
-
-def begin(link, *, network="192.0.2.1", method="card", **changes):
-    details = Details(
-        **{
-            "amount": link.amount,
-            "quantity": 1,
-            "method": method,
-            "name": "Ada Obi",
-            "email": "ada@x.example",
-        }
-        | changes
-    )
-    return checkouts.begin(link=link, details=details, address=network, network=network, now=timezone.now())
-
-
-def pay_by_card(checkout, *, number=FRICTIONLESS_CARD, attempt=0):
-    return checkouts.pay_by_card(
-        checkout=checkout, card=card(number), attempt_number=attempt, now=timezone.now()
-    )
-
-
-def pay_by_transfer(checkout, *, attempt=0):
-    return checkouts.pay_by_transfer(checkout=checkout, attempt_number=attempt, now=timezone.now())
 
 
 def uses(link):
