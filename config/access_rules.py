@@ -419,6 +419,11 @@ OF_MEMBERS = {
     "dashboard/payment-links/<uuid:link_id>/activate/": _form(
         Permission.MANAGE_LINKS, "activate a payment link", NO_LIMIT
     ),
+    "dashboard/payment-links/<uuid:link_id>/qr.svg": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/<uuid:link_id>/qr.png": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/<uuid:link_id>/poster/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/<uuid:link_id>/checkouts/": _page(Permission.VIEW, NO_LIMIT),
+    "dashboard/payment-links/<uuid:link_id>/checkouts.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/virtual-accounts/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/virtual-accounts/export.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
     "dashboard/virtual-accounts/new/": _form(

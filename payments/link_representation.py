@@ -3,6 +3,7 @@
 A checkout's token is in no answer: it is the payer's credential.
 """
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
@@ -45,6 +46,7 @@ class CheckoutWithAttempts:
     state: Checkout.State
     attempts: int
     payment_reference: str  # of the attempt that paid, else of the last one
+    payment_id: uuid.UUID | None  # of the same attempt
 
 
 def _has_name_or_email(shown: CheckoutWithAttempts) -> Checkout | None:

@@ -7,6 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.memberships import Membership, members_only
+from dashboard.payment_links.facts import LinkFacts
+from dashboard.payment_links.link_detail import detail_of
 from dashboard.payment_links.lookup import own_link
 from dashboard.payment_links.shown_links import shown
 from kit.db import clock
@@ -19,6 +21,12 @@ def link_page(request: HttpRequest, membership: Membership, link_id: UUID) -> Ht
 
     :raises Http404: there is none, or it is another business's
     """
-    link = own_link(membership, link_id)
-    context = {"membership": membership, "link": link, "shown": shown(link, now=clock.now())}
+    link, now = own_link(membership, link_id), clock.now()
+    context = {
+        "membership": membership,
+        "link": link,
+        "shown": shown(link, now=now),
+        "facts": LinkFacts(link),
+        "detail": detail_of(link, now=now),
+    }
     return render(request, "dashboard/payment_links/link.html", context)

@@ -2,7 +2,14 @@
 
 from django.urls import path
 
-from dashboard.payment_links import detail_views, form_views, switch_views, views
+from dashboard.payment_links import (
+    checkout_views,
+    detail_views,
+    form_views,
+    sharing_views,
+    switch_views,
+    views,
+)
 
 urlpatterns = [
     path("dashboard/payment-links/", views.links_page, name="dashboard-payment-links"),
@@ -22,5 +29,22 @@ urlpatterns = [
         "dashboard/payment-links/<uuid:link_id>/activate/",
         switch_views.activate_page,
         name="dashboard-activate-link",
+    ),
+    path("dashboard/payment-links/<uuid:link_id>/qr.svg", sharing_views.qr_svg, name="dashboard-link-qr-svg"),
+    path("dashboard/payment-links/<uuid:link_id>/qr.png", sharing_views.qr_png, name="dashboard-link-qr-png"),
+    path(
+        "dashboard/payment-links/<uuid:link_id>/poster/",
+        sharing_views.poster_page,
+        name="dashboard-link-poster",
+    ),
+    path(
+        "dashboard/payment-links/<uuid:link_id>/checkouts/",
+        checkout_views.checkouts_page,
+        name="dashboard-link-checkouts",
+    ),
+    path(
+        "dashboard/payment-links/<uuid:link_id>/checkouts.<file_type:file_type>",
+        checkout_views.checkouts_export,
+        name="dashboard-link-checkouts-export",
     ),
 ]

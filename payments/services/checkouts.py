@@ -126,6 +126,7 @@ def _with_attempts(checkout: Checkout, attempts: list[Transaction], *, now: date
         state=checkout.state_of([attempt.status for attempt in attempts], now=now),
         attempts=len(attempts),
         payment_reference=last[0].reference if last else "",
+        payment_id=last[0].pk if last else None,
     )
 
 

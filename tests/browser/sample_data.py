@@ -231,7 +231,8 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         return path_of(made(**changes)["url"])
 
     def begin(path: str, method: str = "card", number: str = "") -> str:
-        details = {"name": NASTY_NAME[:60], "email": "ada@example.com", "method": method}
+        diet = "Nuts, fish, and anything with gluten"
+        details = {"name": NASTY_NAME[:60], "email": "ada@example.com", "method": method, "field_diet": diet}
         checkout = post(path, details)
         if number:
             post(f"{checkout}/card", orders.card_form(number))
@@ -245,7 +246,11 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         return path_of(answer.headers["Location"])
 
     shown = made(
-        max_uses=20, description="Two days in Yaba.\nMaterial included.", support_contact="help@ada.example"
+        max_uses=40,
+        transfer_window=3_600,
+        description="Two days in Yaba.\nMaterial included.",
+        support_contact="help@ada.example",
+        custom_fields=[{"key": "diet", "label": "What can’t you eat?", "required": False}],  # noqa: RUF001
     )
     offer = path_of(shown["url"])
     waiting, paid = begin(offer, "virtual_account"), begin(offer, number=orders.FRICTIONLESS_CARD)
@@ -257,8 +262,10 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
     [attempt, *_] = client.get(f"/api/payments?payment_link_id={shown['id']}").json()["data"]
     number = attempt["virtual_account_details"]["account_number"]
     client.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 1_400_000})
+    payments = client.get(f"/api/payments?payment_link_id={shown['id']}&status=success").json()["data"]
     return {
         "payment_link": shown["id"],
+        "link_payment": payments[0]["id"],
         "link": offer,
         "link_of_range": link(
             amount=..., amount_range={"min": 50_000, "max": 500_000, "suggested": [100_000]}

@@ -18,7 +18,7 @@ NO_PAGES = {
     "dashboard-balance-export",
     "dashboard-payments-export", "dashboard-payouts-export", "dashboard-activity-export",
     "dashboard-settlements-export", "dashboard-deliveries-export", "dashboard-virtual-accounts-export",
-    "dashboard-unapplied-export",
+    "dashboard-unapplied-export", "dashboard-link-checkouts-export", "dashboard-link-qr-svg", "dashboard-link-qr-png",
     "dashboard-settlement-export", "dashboard-test-event", "dashboard-replay", "dashboard-remove-member",
     "dashboard-withdraw", "dashboard-activate-account", "dashboard-expire-now", "dashboard-retry-now",
     "payment-links", "payment-link", "deactivate-link", "activate-link", "link-checkouts", "payment-checkout",

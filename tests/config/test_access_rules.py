@@ -43,6 +43,7 @@ from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
 from tests.dashboard.test_authorisation import NOT_ALLOWED, TABLE
 from tests.factories import MemberFactory, UserFactory
+from tests.links import link_of
 
 Action = Proposal.Action
 VIEWS = dict(routes())
@@ -356,6 +357,7 @@ EXCEEDED_ELSEWHERE = {
     (Limit.READINESS, "readyz"): "tests/config/operations/test_health.py",
 }
 STATEMENTS = {
+    "dashboard/payment-links/<uuid:link_id>/checkouts.<file_type:file_type>",
     "dashboard/settlements/<uuid:batch_id>/statement.<file_type:file_type>",
     "admin/payments/settlementbatch/<uuid:batch_id>/statement.csv",
 }
@@ -378,7 +380,7 @@ class TestLimits:
 
     @pytest.mark.long
     @pytest.mark.parametrize("route", sorted(STATEMENTS))
-    def test_stop_too_many_statement_downloads(self, ada, route):
+    def test_stop_too_many_downloads_of_a_statement_or_link(self, ada, route):
         user = UserFactory(is_staff=True, is_superuser=True)
         MemberFactory(business=ada.business, role=Member.Role.OWNER, user=user)
         batch = SettlementBatch.objects.create(
@@ -388,10 +390,10 @@ class TestLimits:
             day="2026-11-01",
             created_at=timezone.now(),
         )
-        client, path = (
-            signed_in(user),
-            "/" + route.replace("<uuid:batch_id>", str(batch.pk)).replace("<file_type:file_type>", "xlsx"),
-        )
+        link = link_of(ada.business, now=timezone.now())
+        for parameter, value in {"batch_id": batch.pk, "link_id": link.pk}.items():
+            route = route.replace(f"<uuid:{parameter}>", str(value))
+        client, path = signed_in(user), "/" + route.replace("<file_type:file_type>", "xlsx")
 
         assert [client.get(path).status_code for _ in range(11)] == [200] * 10 + [429]
 

@@ -220,6 +220,31 @@ TABLE = [
         get=[302, 200, 403, 200, 403, 404, 403],
         post=[302, 302, 403, 302, 403, 404, 403],
     ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/qr.svg",
+        path="dashboard/payment-links/{link}/qr.svg",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/qr.png",
+        path="dashboard/payment-links/{link}/qr.png",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/poster/",
+        path="dashboard/payment-links/{link}/poster/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/checkouts/",
+        path="dashboard/payment-links/{link}/checkouts/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/checkouts.<file_type:file_type>",
+        path="dashboard/payment-links/{link}/checkouts.csv",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
     # Virtual accounts
     Row(route="dashboard/virtual-accounts/", get=MEMBERS),
     Row(
@@ -464,6 +489,7 @@ def here(ada, bisi, members):
     batch = SettlementBatch.objects.create(
         id=new_id(now), business=ada.business, currency="NGN", day=now.date(), created_at=now
     )
+    link = link_of(ada.business, now=now)
     return {
         "key": ada.pk,
         "member": MemberFactory(business=ada.business, role=Role.VIEWER).pk,
@@ -482,7 +508,7 @@ def here(ada, bisi, members):
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
         "delivery": make_delivery(endpoint).pk,
         "account": account.pk,
-        "link": link_of(ada.business, now=now).pk,
+        "link": link.pk,
         "unapplied": mismatched_money(business=ada.business, now=now).pk,
         "batch": batch.pk,
         "key_made_at": endpoint.key_made_at.isoformat(),

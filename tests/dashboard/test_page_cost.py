@@ -12,11 +12,11 @@ from config import access_rules
 from dashboard.models import SavedView
 from dashboard.tasks import index_search
 from merchants.models import ApiKey, ApiRequest, Member
-from payments.models import CardOperation, CountedDay, HourlyTotals, PaymentLink, SettlementBatch, Transaction
+from payments.models import CardOperation, CountedDay, HourlyTotals, SettlementBatch, Transaction
 from payments.services import refunds
 from payments.services.reporting import daily_totals
 from tests import orders
-from tests.links import link_of
+from tests.links import begin, link_of, pay_by_card, pay_by_transfer
 from tests.query_counts import at_most
 from tests.settling import settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
@@ -49,6 +49,8 @@ PAGES = {
     "delivery": "/dashboard/webhooks/deliveries/{delivery}/",
     "payment links": "/dashboard/payment-links/",
     "payment link": "/dashboard/payment-links/{link}/",
+    "checkouts": "/dashboard/payment-links/{link}/checkouts/",
+    "poster": "/dashboard/payment-links/{link}/poster/",
     "new payment link": "/dashboard/payment-links/new/",
     "edit link": "/dashboard/payment-links/{link}/edit/",
     "deactivate link": "/dashboard/payment-links/{link}/deactivate/",
@@ -86,7 +88,11 @@ PAGES = {
     "deactivate account": "/dashboard/virtual-accounts/{account}/deactivate/",
 }
 
-NO_PAGES = {"dashboard"}  # only redirects
+NO_PAGES = {
+    "dashboard",  # only redirects
+    "dashboard/payment-links/<uuid:link_id>/qr.svg",
+    "dashboard/payment-links/<uuid:link_id>/qr.png",
+}
 NOT_OF_MEMBERS = {"dashboard/invitation/<str:token>/"}  # seen by a person who isn't a member yet
 
 
@@ -97,6 +103,7 @@ def busy(ada):
     ApiKey.objects.filter(pk=ada.pk).update(last_used_at=now)
     make_endpoint(business=business)
     mismatched_money(business=business, now=now)
+    payers_at(link_of(business, now=now, amount=9_876_543_210))
     for number in range(ROWS):
         captured_payment(business=business, now=now, amount=9_876_543_210, customer=customer(number))
         start(
@@ -128,6 +135,14 @@ def busy(ada):
     delivered = Delivery.objects.filter(business=business).first()
     Delivery.objects.filter(pk=delivered.pk).update(state="delivered", delivered_at=now, next_attempt_at=None)
     return business
+
+
+def payers_at(link):
+    """Fill the page of a link: payments by both methods, transfers that wait, and answers to a question."""
+    for number in range(ROWS):
+        name = f"Adaeze Chukwuemeka Obi {number}"
+        checkout = begin(link, name=name, answers={"size": "Extra large"}, network=f"192.0.2.{number}")
+        pay_by_transfer(checkout) if number % 2 else pay_by_card(checkout)
 
 
 def refund_of(business):
@@ -172,14 +187,16 @@ def count_days(business, *, now):
 @pytest.fixture
 def address(busy):
     """Return the URL of a page, with its parameters filled in."""
+    attempt = Transaction.objects.filter(payment_link__isnull=False, awaiting="transfer").latest("id")
     some = {
-        "payment": Transaction.objects.filter(status="success", method="card").last().pk,
+        "payment": Transaction.objects.filter(status="success", method="card", payment_link=None).last().pk,
         "refund": refund_of(busy).pk,
         "authorised": Transaction.objects.get(awaiting="capture").pk,
         "payout": Transaction.objects.filter(request_type="payout").last().pk,
         "delivery": Delivery.objects.last().pk,
-        "link": PaymentLink.objects.first().pk,
-        "account": VirtualAccount.objects.get().pk,
+        "link": attempt.payment_link_id,
+        "attempt": attempt.pk,
+        "account": VirtualAccount.objects.latest("created_at").pk,
         "batch": SettlementBatch.objects.get().pk,
         "challenged": Transaction.objects.get(awaiting="payer").pk,
         "key": ApiKey.objects.filter(business=busy).first().pk,

@@ -78,7 +78,7 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
         *payment_details(data),
         *payment_actions(data, page),
         *payouts(data),
-        *payment_links(data),
+        *payment_links(data, page),
         *accounts(data),
         *unapplied(data, page),
         PageState("settlements", "/dashboard/settlements/"),
@@ -179,7 +179,7 @@ def payouts(data: SampleData) -> list[PageState]:
     ]
 
 
-def payment_links(data: SampleData) -> list[PageState]:
+def payment_links(data: SampleData, page: Page) -> list[PageState]:
     new = f"{LINKS}new/"
     link, off, blocked = (
         f"{LINKS}{data.ids[name]}/" for name in ("payment_link", "payment_link_off", "payment_link_blocked")
@@ -188,6 +188,10 @@ def payment_links(data: SampleData) -> list[PageState]:
         PageState("payment-links", LINKS),
         PageState("payment-links-none", f"{LINKS}?q=nothing-like-it"),
         PageState("payment-link", link),
+        PageState("payment-link-checkouts", f"{link}checkouts/"),
+        PageState("payment-link-checkouts-none", f"{off}checkouts/"),
+        PageState("payment-link-poster", f"{link}poster/"),
+        PageState("payment-link-poster-long", f"{off}poster/"),
         PageState("payment-links-new", new),
         PageState(
             "payment-links-new-range", new, lambda page: page.get_by_label("The payer chooses").check()

@@ -1,0 +1,90 @@
+"""The details of a payment link, read with a fixed number of bounded queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from dashboard.payment_links import qr_codes
+from dashboard.payment_links.checkout_rows import CheckoutRow, rows_of
+from dashboard.payment_links.funnel import FunnelPeriod, funnel_of
+from dashboard.payment_links.sharing import Sharing, sharing_of
+from dashboard.ui.related import RelatedObject
+from merchants.models import AuditEntry
+from payments.models import Checkout, PaymentLink, Transaction
+from payments.services import checkout_limits
+
+Method = Transaction.Method
+
+PAYMENTS, CHECKOUTS = 5, 4  # the newest of each, so that the page stays small
+
+RESTING = (
+    "Many cards were declined within 10 minutes, as happens when stolen cards are tested. Until fewer are declined, "
+    "cards and addresses that haven't paid you before can be declined once in 10 minutes. Other cards and transfers work "
+    "as usual."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDetail:
+    sharing: Sharing
+    qr: SafeString
+    payments: Sequence[Transaction]  # the newest
+    checkouts: Sequence[CheckoutRow]
+    funnel: Sequence[FunnelPeriod]
+    related: Sequence[RelatedObject]
+    resting_rule: str  # "link" or "business" while new cards rest
+
+    @property
+    def resting_text(self) -> str:
+        return RESTING
+
+    @property
+    def month(self) -> FunnelPeriod:
+        return self.funnel[1]
+
+
+def detail_of(link: PaymentLink, *, now: datetime) -> LinkDetail:
+    payments = list(payments_of(link).select_related("session__account").order_by("-id")[:PAYMENTS])
+    newest = Checkout.objects.filter(link=link).order_by("-id")[:CHECKOUTS]
+    return LinkDetail(
+        sharing=sharing_of(link),
+        qr=qr_codes.inline_svg(link.url),
+        payments=payments,
+        checkouts=rows_of(newest, link=link, now=now),
+        funnel=funnel_of(link, now=now),
+        related=list(_related(link, payments)),
+        resting_rule=checkout_limits.resting_rule(link, now=now) if link.accepts(Method.CARD) else "",
+    )
+
+
+def payments_of(link: PaymentLink) -> QuerySet[Transaction]:
+    payments: QuerySet[Transaction] = Transaction.objects.filter(payment_link=link)
+    return payments
+
+
+def _related(link: PaymentLink, payments: Sequence[Transaction]) -> Iterator[RelatedObject]:
+    account = link.account or next((each.session.account for each in payments if each.session), None)
+    if account is not None:
+        yield RelatedObject(
+            icon="building-library",
+            name="Virtual account",
+            text=account.reference,
+            address=reverse("dashboard-virtual-account", args=[account.pk]),
+        )
+    made = AuditEntry.objects.filter(
+        business=link.business, target=link.reference, action="payment_link.created"
+    ).first()
+    if made is not None:
+        yield RelatedObject(
+            icon="user-circle" if "@" in made.actor else "key",
+            name="Created by",
+            text=made.actor,
+            address=f"{reverse('dashboard-activity')}?{urlencode({'q': link.reference})}",
+        )

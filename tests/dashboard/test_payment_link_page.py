@@ -1,0 +1,159 @@
+"""The page of a payment link: sharing, funnel, and checkouts with their export."""
+
+import csv
+import io
+import re
+from datetime import UTC, timedelta
+from html import unescape
+
+import pytest
+from django.conf import settings
+
+from payments.models import LinkDay
+from payments.services import checkout_limits
+from tests.links import begin, link_of, pay_by_card
+from tests.orders import DECLINED_CARD
+
+pytestmark = pytest.mark.django_db
+
+LINKS = "/dashboard/payment-links/"
+SIZE = {"key": "size", "label": "T-shirt size", "required": True}
+
+
+@pytest.fixture
+def link(ada, now):
+    return link_of(ada.business, now=now, slug="bookbinding", max_uses=20)
+
+
+def text_of(page):
+    """Return what people read on a page."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page.content.decode())))
+
+
+class TestSharing:
+    def test_page_has_address_message_and_whatsapp(self, browser, ada, link):
+        page = browser.get(f"{LINKS}{link.pk}/").content.decode()
+
+        message = (
+            f"Bookbinding workshop: NGN 15,000.00 to {ada.business.name}. "
+            f"Pay here: {settings.PUBLIC_URL}/l/bookbinding"
+        )
+        assert f'data-copy="{settings.PUBLIC_URL}/l/bookbinding"' in page
+        assert f'data-copy="{message}"' in page
+        assert 'href="https://wa.me/?text=Bookbinding+workshop%3A+NGN+15%2C000.00' in page
+        assert '<svg viewBox="0 0 37 37"><path fill="#fff"' in page
+
+    def test_message_of_a_range_names_both_ends(self, browser, ada, now):
+        link = link_of(ada.business, now=now, amount=..., amount_range={"min": 50_000, "max": 500_000})
+
+        page = text_of(browser.get(f"{LINKS}{link.pk}/"))
+
+        assert f"any amount between NGN 500.00 and NGN 5,000.00 to {ada.business.name}. Pay here:" in page
+
+    @pytest.mark.parametrize(
+        ("ending", "content_type", "start"),
+        [("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PNG")],
+    )
+    def test_code_is_a_file(self, browser, link, ending, content_type, start):
+        answer = browser.get(f"{LINKS}{link.pk}/qr.{ending}")
+
+        assert (answer["Content-Type"], answer.content[: len(start)]) == (content_type, start)
+        assert answer["Content-Disposition"] == f'attachment; filename="payment-link-bookbinding.{ending}"'
+
+    def test_poster_says_whom_to_pay_and_what_to_check(self, browser, ada, now, link):
+        page = text_of(browser.get(f"{LINKS}{link.pk}/poster/"))
+        free = link_of(ada.business, now=now, amount=..., amount_range={"min": 50_000, "max": 500_000})
+
+        host = settings.PUBLIC_URL.partition("://")[2]
+        for text in (
+            ada.business.name,
+            "Bookbinding workshop",
+            "NGN 15,000.00",
+            f"{host}/l/bookbinding",
+            f"Check that the address begins with {host}",
+        ):
+            assert text in page, text
+        assert "You choose the amount" in text_of(browser.get(f"{LINKS}{free.pk}/poster/"))
+
+
+class TestFunnel:
+    def test_counts_each_period(self, browser, link, now):
+        today = now.astimezone(UTC).date()
+        for days, opened in ((0, 3), (6, 4), (7, 10), (89, 20), (90, 100)):
+            LinkDay.objects.create(link=link, day=today - timedelta(days=days), opened=opened)
+        pay_by_card(begin(link))
+        pay_by_card(begin(link), number=DECLINED_CARD)
+
+        page = text_of(browser.get(f"{LINKS}{link.pk}/"))
+
+        assert "7 days 7 2 29% 1 50%" in page
+        assert "30 days 17 2 12% 1 50%" in page
+        assert "90 days 37 2 5% 1 50%" in page
+        assert "1 of 20 19 left" in page
+
+    def test_says_when_there_are_more_payments_than_it_reads(self, browser, link, monkeypatch):
+        monkeypatch.setattr("dashboard.payment_links.funnel.MOST_COUNTED", 2)
+        for _ in range(3):
+            pay_by_card(begin(link))
+
+        assert "7 days 0 3 2+" in text_of(browser.get(f"{LINKS}{link.pk}/"))
+
+
+class TestCheckouts:
+    def test_page_shows_payers_and_answers(self, browser, ada, now):
+        link = link_of(ada.business, now=now, custom_fields=[SIZE])
+        paid = pay_by_card(begin(link, name="Amaka Nwosu", answers={"size": "M", "colour": "red"}))
+
+        page = browser.get(f"{LINKS}{link.pk}/")
+
+        assert "Amaka Nwosu ada@x.example T-shirt size: M colour: red" in text_of(page)
+        assert f'href="/dashboard/payments/{paid.pk}/"' in page.content.decode()
+        assert paid.checkout.token not in page.content.decode()
+
+    def test_export_has_a_column_for_each_question_and_no_credential(self, browser, ada, now):
+        link = link_of(ada.business, now=now, custom_fields=[SIZE])
+        payer = {"name": "=1+1", "phone": "+2348031234567", "answers": {"size": "@SUM(A1)", "colour": "red"}}
+        paid = pay_by_card(begin(link, **payer))
+        begin(link)
+        begin(link_of(ada.business, now=now))
+
+        answer = browser.get(f"{LINKS}{link.pk}/checkouts.csv")
+
+        assert answer["Content-Disposition"] == 'attachment; filename="checkouts.csv"'
+        text = b"".join(answer.streaming_content).decode()
+        last, first = csv.DictReader(io.StringIO(text))
+        assert first | {"id": "", "created_at": ""} == {
+            "id": "",
+            "status": "paid",
+            "amount": "15000.00",
+            "currency": "NGN",
+            "quantity": "1",
+            "name": "'=1+1",
+            "email": "ada@x.example",
+            "phone": "'+2348031234567",
+            "attempts": "1",
+            "payment_reference": paid.reference,
+            "created_at": "",
+            "answer_size": "'@SUM(A1)",
+            "other_answers": "colour: red",
+        }
+        assert (last["status"], last["payment_reference"]) == ("open", "")
+        assert paid.checkout.token not in text
+        assert "192.0.2.1" not in text
+        assert browser.get(f"{LINKS}{link.pk}/checkouts.xlsx").status_code == 200
+
+
+class TestWarning:
+    @pytest.mark.parametrize(
+        ("limit", "text"),
+        [
+            ("MOST_DECLINES_OF_LINK", "Card payments are limited at this link"),
+            ("MOST_DECLINES_OF_BUSINESS", "Card payments are limited at all your links"),
+        ],
+    )
+    def test_says_that_new_cards_are_limited(self, browser, link, monkeypatch, limit, text):
+        monkeypatch.setattr(checkout_limits, limit, 1)
+        assert text not in text_of(browser.get(f"{LINKS}{link.pk}/"))
+        pay_by_card(begin(link), number=DECLINED_CARD)
+
+        assert text in text_of(browser.get(f"{LINKS}{link.pk}/"))
