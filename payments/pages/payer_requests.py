@@ -19,6 +19,7 @@ from kit.exception_summaries import summary_of
 from kit.ip_networks import network_of
 from merchants.rate_limits import is_within
 from merchants.request_actors import client_address
+from payments.metrics import CHECKOUT_REFUSALS
 from payments.pages.ending import Ending
 
 VIEWS, UNKNOWN, STATES = (
@@ -61,7 +62,7 @@ def payer_page(view: PageView, *, is_counted: bool = True) -> PageView:
     @sensitive_post_parameters()
     @wraps(view)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if is_counted and not is_within("payer-pages", network(request), most=VIEWS):
+        if is_counted and not _is_within("views", "payer-pages", network(request), most=VIEWS):
             response = notice(request, TOO_MANY, status=HTTPStatus.TOO_MANY_REQUESTS, retry_after=60)
         elif request.method == "POST" and not is_from_own_page(request):
             response = notice(request, FOREIGN, status=HTTPStatus.FORBIDDEN)
@@ -95,14 +96,22 @@ def is_from_own_page(request: HttpRequest) -> bool:
 
 def unknown_address(request: HttpRequest) -> HttpResponse:
     """Return the page for an unknown slug or token. Guessing is limited per address."""
-    if not is_within("payer-guesses", network(request), most=UNKNOWN):
+    if not _is_within("unknown_addresses", "payer-guesses", network(request), most=UNKNOWN):
         return notice(request, TOO_MANY, status=HTTPStatus.TOO_MANY_REQUESTS, retry_after=60)
     return render(request, "404.html", status=HTTPStatus.NOT_FOUND)
 
 
 def may_ask_state(token: str) -> bool:
     """Return whether the state of a checkout may be asked again within this minute."""
-    return is_within("payer-states", token, most=STATES)
+    return _is_within("states", "payer-states", token, most=STATES)
+
+
+def _is_within(rule: str, counter: str, subject: str, *, most: int) -> bool:
+    """Return whether a subject is within a limit a minute. A refusal is counted by its rule."""
+    allowed = is_within(counter, subject, most=most)
+    if not allowed:
+        CHECKOUT_REFUSALS.labels(rule).inc()
+    return allowed
 
 
 def notice(

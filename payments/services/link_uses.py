@@ -17,6 +17,7 @@ from kit.db.prepared_statements import Lookup
 from merchants.models import Business
 from payments.cards import Card
 from payments.identifiers import earliest_id
+from payments.metrics import CHECKOUT_REFUSALS
 from payments.models import Checkout, PaymentLink, Transaction
 from virtual_accounts.models import Session
 
@@ -120,6 +121,7 @@ def _check_share(checkout: Checkout, *, now: datetime) -> None:
         checkout__id__gte=earliest_id(now - LONGEST_HOLD),
     )
     if held.count() >= most_held_by_address(link.max_uses):
+        CHECKOUT_REFUSALS.labels("uses_of_address").inc()
         raise AddressHoldsTooMany
 
 

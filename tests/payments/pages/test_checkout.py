@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from payments.metrics import CHECKOUT_REFUSALS
 from payments.models import Checkout, LinkDay, PaymentLink, Transaction
 from tests import orders
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD, FRICTIONLESS_CARD, GOOD_CARD
@@ -396,9 +397,13 @@ class TestTransfer:
 
 class TestAnswers:
     def test_unknown_tokens_are_limited(self, payer):
+        refused = CHECKOUT_REFUSALS.labels("unknown_addresses")._value
+        before = refused.get()
+
         answers = [payer.get(f"/checkout/{'x' * 31}{number % 10}").status_code for number in range(31)]
 
         assert answers == [404] * 30 + [429]
+        assert refused.get() - before == 1
 
     def test_theme_is_the_merchants_colour(self, api, payer, ada):
         ada.business.accent_color = "#0b6e69"
