@@ -15,7 +15,7 @@ from tests.receiver import running_receiver
 
 pytestmark = pytest.mark.e2e
 
-AREAS = ["payments", "payouts", "virtual-accounts", "webhooks", "settlements", "sandbox"]
+AREAS = ["payments", "payouts", "payment-links", "virtual-accounts", "webhooks", "settlements", "sandbox"]
 
 
 @pytest.fixture

@@ -23,10 +23,11 @@ from kit.db.card_number_fields import (
     FreeTextJSONField,
 )
 from merchants.models import Business, User
-from payments.models import CardOperation, Proposal, Transaction
+from payments.models import CardOperation, PaymentLink, Proposal, Transaction
 from tests import orders
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
+from tests.links import NEW_LINK
 from tests.transactions import challenged_payment
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import acquire, make_delivery, make_endpoint, record
@@ -230,6 +231,18 @@ class TestDashboard:
         assert Transaction.objects.get().customer_name == f"Ada {MASKED}"
         assert_nowhere(shown.content.decode())
 
+    def test_masks_the_texts_of_a_payment_link(self, browser, number):
+        texts = ("title", "description", "label_1", "success_message", "support_contact")
+        form = NEW_LINK | dict.fromkeys(texts, f"text {number}")
+
+        refused = browser.post("/dashboard/payment-links/new/", form | {"amount": number})
+        shown = browser.post("/dashboard/payment-links/new/", form, follow=True)
+        changed = browser.post(f"{shown.request['PATH_INFO']}edit/", form | {"title": number}, follow=True)
+
+        link = PaymentLink.objects.get()
+        assert (link.title, link.description) == (MASKED, f"text {MASKED}")
+        assert_nowhere(*(each.content.decode() for each in (refused, shown, changed)))
+
     def test_masks_the_decision_about_a_transfer(self, browser, ada, number):
         money = mismatched_money(business=ada.business, now=timezone.now())
 
@@ -305,7 +318,15 @@ class TestDashboard:
         assert_nowhere()
 
     @pytest.mark.parametrize(
-        "area", ["payments", "payouts", "virtual-accounts", "webhooks/deliveries", "developers/requests"]
+        "area",
+        [
+            "payments",
+            "payouts",
+            "payment-links",
+            "virtual-accounts",
+            "webhooks/deliveries",
+            "developers/requests",
+        ],
     )
     def test_masks_it_in_a_repeated_search(self, browser, area, number):
         shown = browser.get(f"/dashboard/{area}/", {"q": number}).content.decode()

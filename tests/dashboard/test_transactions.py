@@ -106,7 +106,13 @@ class TestSearch:
         ],
     )
     def test_never_fails_on_bad_input(self, browser, ada, query):
-        for address in (PAYMENTS, PAYOUTS, "/dashboard/webhooks/deliveries/", "/dashboard/virtual-accounts/"):
+        for address in (
+            PAYMENTS,
+            PAYOUTS,
+            "/dashboard/webhooks/deliveries/",
+            "/dashboard/virtual-accounts/",
+            "/dashboard/payment-links/",
+        ):
             assert browser.get(address, query).status_code == 200
 
     def test_filters_by_status_and_day(self, browser, ada, now):
@@ -373,7 +379,14 @@ class TestCardNumbersThatAreTyped:
 
     @pytest.mark.parametrize("name", ["since", "amount_from", "code", "status", "method", "unknown"])
     @pytest.mark.parametrize(
-        "page", [PAYMENTS, PAYOUTS, "/dashboard/webhooks/deliveries/", "/dashboard/virtual-accounts/"]
+        "page",
+        [
+            PAYMENTS,
+            PAYOUTS,
+            "/dashboard/webhooks/deliveries/",
+            "/dashboard/virtual-accounts/",
+            "/dashboard/payment-links/",
+        ],
     )
     def test_are_masked_in_filters_and_addresses(self, browser, ada, now, page, name):
         captured_payment(business=ada.business, now=now)

@@ -27,6 +27,7 @@ from tests import bank_signing, orders
 from tests.clients import Credentials, HttpClient, signed_headers
 from tests.journeys.service import start_service
 from tests.journeys.watched import wait_for, watched_service
+from tests.links import NEW_LINK
 from tests.payers import Payer
 from tests.webhooks import servers
 
@@ -336,7 +337,11 @@ def enter_in_the_dashboard(canary):
         browser.send(
             "/dashboard/webhooks/", {"url": url, "payment": "on", "enabled": "on"}, is_accepted=False
         )
-    for area in ("payments", "payouts", "virtual-accounts", "webhooks/deliveries", "developers/requests"):
+    link = NEW_LINK | dict.fromkeys(("title", "description", "label_1", "success_message"), number)
+    browser.send("/dashboard/payment-links/new/", link)
+    for area in (
+        "payments", "payouts", "payment-links", "virtual-accounts", "webhooks/deliveries", "developers/requests",
+    ):  # fmt: skip
         for spelling in (number, blanks(number), dots(number)):
             assert browser.get(f"/dashboard/{area}/", q=spelling).status_code == 200
     for page in ("", "team/", "activity/", "account/", "payments/", "payouts/"):
