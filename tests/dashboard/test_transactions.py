@@ -7,6 +7,7 @@ from html import unescape
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
 from dashboard.models import Note
 from dashboard.tasks import index_search
@@ -120,8 +121,9 @@ class TestSearch:
         pending = challenged_payment(business=ada.business, now=now)
 
         assert found(browser, status="pending") == [pending.reference]
-        assert found(browser, until=(now - timedelta(days=2)).date()) == [old.reference]
-        assert found(browser, since=(now - timedelta(days=2)).date()) == [pending.reference]
+        between = timezone.localdate(now - timedelta(days=2), ada.business.zone)
+        assert found(browser, until=between) == [old.reference]
+        assert found(browser, since=between) == [pending.reference]
 
 
 class TestPages:
