@@ -7,7 +7,7 @@ views is counted from rows, in every process alike. An address is an IPv4 addres
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from payments.cards import Card
 from payments.identifiers import earliest_id
@@ -78,10 +78,11 @@ def check_address(network: str, *, now: datetime) -> None:
 
     :raises CardsRest: too many cards from this address were declined
     """
-    of_address = Q(checkout__network=network)
-    for most, period in ((MOST_DECLINES_OF_ADDRESS, SHORT), (MOST_DECLINES_OF_ADDRESS_A_DAY, LONG)):
-        if _tally(of_address, since=now - period).exceeds(most):
-            raise CardsRest("declines_of_address", until=now + SHORT)
+    recent, of_day = _tallies(
+        Q(checkout__network=network), Q(id__gte=earliest_id(now - SHORT)), Q(), since=now - LONG
+    )
+    if recent.exceeds(MOST_DECLINES_OF_ADDRESS) or of_day.exceeds(MOST_DECLINES_OF_ADDRESS_A_DAY):
+        raise CardsRest("declines_of_address", until=now + SHORT)
 
 
 def check_card(checkout: Checkout, card: Card, *, now: datetime) -> None:
@@ -103,12 +104,31 @@ def check_card(checkout: Checkout, card: Card, *, now: datetime) -> None:
 
 
 def resting_rule(link: PaymentLink, *, now: datetime) -> str:
-    """Return the rule by which new cards rest at a link, "link" or "business", or an empty string."""
+    """Return the rule by which new cards rest at a link, "link" or "business", or an empty string.
+
+    Neither can hold with few declines, so that the many successes of a busy link are hardly ever counted.
+    """
     at_links = Q(business=link.business, payment_link__isnull=False)
+    declined = _attempts(at_links, since=now - SHORT).filter(
+        request_type=Transaction.RequestType.PAYMENT, status=Status.FAILED
+    )
+    if declined.values("pk")[:MOST_DECLINES_OF_LINK].count() < MOST_DECLINES_OF_LINK:
+        return ""
     of_link, of_business = _tallies(at_links, Q(payment_link=link), Q(), since=now - SHORT)
     if of_link.exceeds(MOST_DECLINES_OF_LINK):
         return "link"
     return "business" if of_business.exceeds(MOST_DECLINES_OF_BUSINESS) else ""
+
+
+def _attempts(condition: Q, *, since: datetime) -> QuerySet[Transaction]:
+    """Return the attempts by card that were begun since a moment."""
+    return Transaction.objects.filter(
+        condition,
+        id__gte=earliest_id(since),
+        checkout__isnull=False,
+        checkout__id__gte=earliest_id(since - LONG),  # a checkout lives for a day
+        method=Transaction.Method.CARD,
+    )
 
 
 def _tally(condition: Q, *, since: datetime) -> Tally:
@@ -119,14 +139,7 @@ def _tally(condition: Q, *, since: datetime) -> Tally:
 
 def _tallies(condition: Q, *parts: Q, since: datetime) -> list[Tally]:
     """Count parts of the attempts by card that were begun since a moment and have finished, in one statement."""
-    attempts = Transaction.objects.filter(
-        condition,
-        id__gte=earliest_id(since),
-        checkout__isnull=False,
-        checkout__id__gte=earliest_id(since - LONG),  # a checkout lives for a day
-        method=Transaction.Method.CARD,
-    )
-    counts = attempts.aggregate(
+    counts = _attempts(condition, since=since).aggregate(
         **{
             f"{status}_{number}": Count("pk", filter=part & Q(status=status))
             for number, part in enumerate(parts)

@@ -83,7 +83,6 @@ def hold(attempt: Attempt, *, now: datetime) -> Checkout:
         raise CheckoutClosed
     if not _payable(checkout.link_id, now=now).update(uses_held=F("uses_held") + 1):
         raise LinkNotPayable
-    checkout.link.refresh_from_db()
     _check_share(checkout, now=now)
     return checkout
 
