@@ -26,6 +26,7 @@ QUICK = {  # the options of a small round
     "settlement": "--payments 2000",
     "pages": "--transactions 5000 --views 5",
     "lists": "--rows 2000 20000 --turns 50 --views 5",
+    "payment_links": "--links 2000 --payments 2000 --attempts 100 --views 5 --calls 60",
     "search": "--rows 20000 --turns 5",
     "retention": "--rows 20000 --rounds 1",
     "soak": "--minutes 0.2 --measure 3",
