@@ -1,7 +1,7 @@
 """Payment links in the dashboard: list, form, change, deactivation and activation."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from urllib.parse import urlsplit
 
@@ -366,6 +366,18 @@ class TestSwitching:
 
         assert begin(payer, link).status_code == 303
         assert entries("payment_link.activated") == [("ada@example.com", "workshop-may", {}, {})]
+
+    @pytest.mark.parametrize(
+        ("columns", "warning"),
+        [
+            ({"expires_at": datetime(2026, 1, 1, tzinfo=UTC)}, "The link has expired."),
+            ({"max_uses": 1, "uses_paid": 1}, "All uses are paid."),
+        ],
+    )
+    def test_activation_warns_where_it_does_not_suffice(self, browser, link, columns, warning):
+        PaymentLink.objects.filter(pk=link.pk).update(is_switched_off=True, **columns)
+
+        assert warning in words(browser.get(f"{AREA}{link.pk}/activate/"))
 
     def test_a_blocked_link_shows_the_reason_and_stays_inactive(self, browser, link):
         links.block(link_id=link.pk, reason="Counterfeit goods", actor=OPERATOR, now=clock.now())
