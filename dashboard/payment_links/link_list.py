@@ -97,5 +97,5 @@ LINKS = ListSpec(
         *(TabSpec(status, name, {"status": status}) for status, name in LINK_NAMES.items()),
     ),
     chips=(DAYS, ChipSpec("Currency", (), presets="currency")),
-    size=20,
+    size=18,  # with their second lines, more would make the page too heavy
 )
