@@ -17,12 +17,14 @@ from dashboard.payment_links.funnel import FunnelPeriod, funnel_of
 from dashboard.payment_links.sharing import Sharing, sharing_of
 from dashboard.ui.related import RelatedObject
 from merchants.models import AuditEntry
+from payments.identifiers import earliest_id
 from payments.models import Checkout, PaymentLink, Transaction
 from payments.services import checkout_limits
+from payments.services.link_uses import LONGEST_HOLD
 
 Method = Transaction.Method
 
-PAYMENTS, CHECKOUTS = 5, 4  # the newest of each, so that the page stays small
+PAYMENTS, WAITING, CHECKOUTS = 5, 3, 4  # the newest of each, so that the page stays small
 
 RESTING = (
     "Many cards were declined within 10 minutes, as happens when stolen cards are tested. Until fewer are declined, "
@@ -36,6 +38,7 @@ class LinkDetail:
     sharing: Sharing
     qr: SafeString
     payments: Sequence[Transaction]  # the newest
+    waiting: Sequence[Transaction]  # transfers that hold a use
     checkouts: Sequence[CheckoutRow]
     funnel: Sequence[FunnelPeriod]
     related: Sequence[RelatedObject]
@@ -57,6 +60,7 @@ def detail_of(link: PaymentLink, *, now: datetime) -> LinkDetail:
         sharing=sharing_of(link),
         qr=qr_codes.inline_svg(link.url),
         payments=payments,
+        waiting=_waiting(link, now=now) if link.uses_held else [],
         checkouts=rows_of(newest, link=link, now=now),
         funnel=funnel_of(link, now=now),
         related=list(_related(link, payments)),
@@ -67,6 +71,13 @@ def detail_of(link: PaymentLink, *, now: datetime) -> LinkDetail:
 def payments_of(link: PaymentLink) -> QuerySet[Transaction]:
     payments: QuerySet[Transaction] = Transaction.objects.filter(payment_link=link)
     return payments
+
+
+def _waiting(link: PaymentLink, *, now: datetime) -> Sequence[Transaction]:
+    """Return the transfers that payers have yet to send. They are as young as a hold can be."""
+    young = payments_of(link).filter(id__gte=earliest_id(now - LONGEST_HOLD))
+    waiting = young.filter(awaiting=Transaction.Awaiting.TRANSFER).select_related("session")
+    return list(waiting.order_by("-id")[:WAITING])
 
 
 def _related(link: PaymentLink, payments: Sequence[Transaction]) -> Iterator[RelatedObject]:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from dashboard.payment_links import (
+    attempt_views,
     checkout_views,
     detail_views,
     form_views,
@@ -46,5 +47,10 @@ urlpatterns = [
         "dashboard/payment-links/<uuid:link_id>/checkouts.<file_type:file_type>",
         checkout_views.checkouts_export,
         name="dashboard-link-checkouts-export",
+    ),
+    path(
+        "dashboard/payment-links/<uuid:link_id>/attempts/<uuid:payment_id>/end/",
+        attempt_views.end_attempt_page,
+        name="dashboard-end-attempt",
     ),
 ]

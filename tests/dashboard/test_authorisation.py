@@ -29,7 +29,7 @@ from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.factories import MemberFactory, UserFactory
-from tests.links import CHANGED_LINK, NEW_LINK, link_of
+from tests.links import CHANGED_LINK, NEW_LINK, begin, link_of, pay_by_transfer
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
@@ -244,6 +244,12 @@ TABLE = [
         route="dashboard/payment-links/<uuid:link_id>/checkouts.<file_type:file_type>",
         path="dashboard/payment-links/{link}/checkouts.csv",
         get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
+        route="dashboard/payment-links/<uuid:link_id>/attempts/<uuid:payment_id>/end/",
+        path="dashboard/payment-links/{link}/attempts/{attempt}/end/",
+        get=[302, 200, 403, 200, 403, 404, 403],
+        post=[302, 302, 403, 302, 403, 404, 403],
     ),
     # Virtual accounts
     Row(route="dashboard/virtual-accounts/", get=MEMBERS),
@@ -509,6 +515,7 @@ def here(ada, bisi, members):
         "delivery": make_delivery(endpoint).pk,
         "account": account.pk,
         "link": link.pk,
+        "attempt": pay_by_transfer(begin(link)).pk,
         "unapplied": mismatched_money(business=ada.business, now=now).pk,
         "batch": batch.pk,
         "key_made_at": endpoint.key_made_at.isoformat(),

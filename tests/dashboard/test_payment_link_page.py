@@ -1,4 +1,4 @@
-"""The page of a payment link: sharing, funnel, and checkouts with their export."""
+"""The page of a payment link: sharing, funnel, checkouts with their export, and ending a transfer attempt."""
 
 import csv
 import io
@@ -9,10 +9,11 @@ from html import unescape
 import pytest
 from django.conf import settings
 
-from payments.models import LinkDay
+from merchants.models import AuditEntry
+from payments.models import LinkDay, Transaction
 from payments.services import checkout_limits
-from tests.links import begin, link_of, pay_by_card
-from tests.orders import DECLINED_CARD
+from tests.links import begin, link_of, pay_by_card, pay_by_transfer
+from tests.orders import CHALLENGED_CARD, DECLINED_CARD
 
 pytestmark = pytest.mark.django_db
 
@@ -141,6 +142,48 @@ class TestCheckouts:
         assert paid.checkout.token not in text
         assert "192.0.2.1" not in text
         assert browser.get(f"{LINKS}{link.pk}/checkouts.xlsx").status_code == 200
+
+
+class TestEndingAnAttempt:
+    def address(self, payment):
+        return f"{LINKS}{payment.payment_link_id}/attempts/{payment.pk}/end/"
+
+    def test_frees_its_use(self, browser, link):
+        payment = pay_by_transfer(begin(link))
+        page = browser.get(f"{LINKS}{link.pk}/")
+        assert f'href="{self.address(payment)}"' in page.content.decode()
+        assert "1 held · 19 left" in text_of(page)
+        assert "The money may be on its way" in text_of(browser.get(self.address(payment)))
+
+        browser.post(self.address(payment))
+        browser.post(self.address(payment))  # pressed twice
+
+        link.refresh_from_db()
+        payment.refresh_from_db()
+        [entry] = AuditEntry.objects.filter(action="payment_link.attempt_ended")
+        assert (payment.status, payment.response_code, link.uses_held) == ("failed", "20091", 0)
+        assert (entry.actor, entry.target, entry.after) == (
+            "ada@example.com",
+            link.reference,
+            {"payment": payment.reference},
+        )
+
+    def test_is_refused_for_cards(self, browser, link):
+        payment = pay_by_card(begin(link), number=CHALLENGED_CARD)
+
+        assert "be ended" in text_of(browser.get(self.address(payment)))
+        page = browser.post(self.address(payment), follow=True)
+
+        assert "Only a transfer of a payment link" in text_of(page)
+        assert Transaction.objects.get(pk=payment.pk).status == "pending"
+        assert AuditEntry.objects.filter(action="payment_link.attempt_ended").count() == 0
+
+    def test_needs_an_attempt_of_the_link(self, browser, ada, link, now):
+        payment = pay_by_transfer(begin(link))
+        other = link_of(ada.business, now=now)
+
+        assert browser.post(f"{LINKS}{other.pk}/attempts/{payment.pk}/end/").status_code == 404
+        assert Transaction.objects.get(pk=payment.pk).status == "pending"
 
 
 class TestWarning:
