@@ -186,17 +186,19 @@ class TestEndingAnAttempt:
         assert Transaction.objects.get(pk=payment.pk).status == "pending"
 
 
-class TestWarning:
-    @pytest.mark.parametrize(
-        ("limit", "text"),
-        [
-            ("MOST_DECLINES_OF_LINK", "Card payments are limited at this link"),
-            ("MOST_DECLINES_OF_BUSINESS", "Card payments are limited at all your links"),
-        ],
-    )
-    def test_says_that_new_cards_are_limited(self, browser, link, monkeypatch, limit, text):
-        monkeypatch.setattr(checkout_limits, limit, 1)
-        assert text not in text_of(browser.get(f"{LINKS}{link.pk}/"))
-        pay_by_card(begin(link), number=DECLINED_CARD)
+@pytest.fixture(params=["this link", "all your links"])
+def limited(request, ada, link, now):
+    """Where card payments are limited, and the link at which the first of two cards was declined."""
+    return request.param, link if request.param == "this link" else link_of(ada.business, now=now)
 
-        assert text in text_of(browser.get(f"{LINKS}{link.pk}/"))
+
+def test_page_says_that_new_cards_are_limited(browser, link, limited, monkeypatch):
+    monkeypatch.setattr(checkout_limits, "MOST_DECLINES_OF_LINK", 2)
+    monkeypatch.setattr(checkout_limits, "MOST_DECLINES_OF_BUSINESS", 2)
+    where, declining = limited
+    pay_by_card(begin(declining), number=DECLINED_CARD)
+    assert "Card payments are limited" not in text_of(browser.get(f"{LINKS}{link.pk}/"))
+
+    pay_by_card(begin(link), number=DECLINED_CARD)
+
+    assert f"Card payments are limited at {where}" in text_of(browser.get(f"{LINKS}{link.pk}/"))
