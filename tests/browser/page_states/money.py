@@ -124,8 +124,12 @@ def payment_details(data: SampleData) -> list[PageState]:
         "payment-expired": "expired",
         "payment-transfer": "transferred",
         "payment-check": "check",
+        "payment-of-link": "link_payment",
     }
-    return [PageState(name, f"{PAYMENTS}{data.ids[key]}/") for name, key in names.items()]
+    return [
+        *[PageState(name, f"{PAYMENTS}{data.ids[key]}/") for name, key in names.items()],
+        PageState("payments-of-link", f"{PAYMENTS}?payment_link_id={data.ids['payment_link']}"),
+    ]
 
 
 def payment_actions(data: SampleData, page: Page) -> list[PageState]:

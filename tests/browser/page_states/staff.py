@@ -38,6 +38,9 @@ def for_staff(data: SampleData, page: Page) -> list[PageState]:
         PageState("admin-search", "/admin/search/?q=ada"),
         PageState("admin-search-none", "/admin/search/?q=nothing+like+it"),
         PageState("admin-unanswered", unanswered),
+        PageState(
+            "admin-link-blocked", f"/admin/payments/paymentlink/{data.ids['payment_link_blocked']}/change/"
+        ),
         PageState("admin-queried-one", f"/admin/payments/transaction/{data.ids['queried']}/change/"),
         PageState("admin-batches-selected", OPEN_BATCHES, select_all),
         PageState("admin-batches-review", OPEN_BATCHES, review),
