@@ -25,8 +25,8 @@ class Payer:
     def __post_init__(self) -> None:
         headers = {"X-Forwarded-For": self.address, "User-Agent": AGENT}
         self._browser = requests.Session() if self.base_url else Client(headers=headers)
-        if self.base_url:
-            self._browser.headers.update(headers)
+        if self.base_url:  # the server may close an idle connection just when a form is sent
+            self._browser.headers.update(headers | {"Connection": "close"})
 
     def get(self, path: str) -> Any:
         if self.base_url:
