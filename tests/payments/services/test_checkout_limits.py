@@ -215,7 +215,7 @@ class TestCrowd:
 class TestCardTester:
     """A list of card numbers is tried at a link. What each try shows is only that 3-D Secure asks for a code."""
 
-    def tries(self, link, turns):
+    def tries(self, link, turns, *, waits=True):
         """Try a new card from the address of each turn. Return the number of tries that reached the acquirer."""
         refused, reached = Counter(), 0
         for number, turn in enumerate(turns):
@@ -225,13 +225,19 @@ class TestCardTester:
                 refused[limit.rule] += 1
                 continue
             assert (payment.awaiting, payment.response_code) == ("payer", "10001")
-            expiry.expire_one(payment.pk, now=payment.expires_at)
+            if waits:
+                expiry.expire_one(payment.pk, now=payment.expires_at)
             reached += 1
         return reached, refused
 
     def test_with_one_address_is_stopped_after_ten_cards(self, link):
         assert self.tries(link, [1] * 40) == (10, {"declines_of_address": 30})
         assert set(Transaction.objects.values_list("response_code", flat=True)) == {"20151"}
+
+    @pytest.mark.long
+    def test_that_leaves_the_pages_of_banks_open_is_stopped_after_sixty_checkouts(self, link):
+        """Nothing has been declined yet. Then the limit of unpaid checkouts holds."""
+        assert self.tries(link, [1] * 70, waits=False) == (60, {"checkouts": 10})
 
     @pytest.mark.long
     def test_with_many_addresses_gets_one_card_for_each_after_twenty(self, link):
