@@ -24,6 +24,7 @@ from dashboard.payment_links.form_fields import (
     as_typed,
 )
 from dashboard.ui.field_choices import set_choices
+from dashboard.ui.forms import PageForm
 from kit.amount_input import InvalidAmount, minor_units
 from kit.durations import in_words
 from kit.form_fields import ReferenceField
@@ -56,7 +57,7 @@ class QuestionFields:
     required: BoundField
 
 
-class LinkForm(forms.Form):
+class LinkForm(PageForm):
     """The fields of a link that may change."""
 
     title = forms.CharField(max_length=80, help_text="What is paid for. Payers see it.")
