@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -26,6 +27,15 @@ from payments.trace_numbers import trace_numbers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
+
+# Time on a busy machine is no property of the code.
+hypothesis.settings.register_profile(
+    "untimed",
+    parent=hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name()),
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("untimed")
 
 # Password hashing is slow by design; tests don't need that.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
