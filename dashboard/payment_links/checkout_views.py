@@ -12,8 +12,10 @@ from dashboard.memberships import Membership, members_only
 from dashboard.payment_links.checkout_rows import rows_of, table_of
 from dashboard.payment_links.lookup import own_link
 from dashboard.ui import exports
+from dashboard.ui.list_totals import count_each
 from dashboard.ui.pagination import page_of
 from kit.db import clock
+from kit.plurals import counted
 from merchants.exports import FileType
 from payments.models import Checkout
 
@@ -25,11 +27,13 @@ SIZE = 20
 def checkouts_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Show the checkouts of a link, newest first, with the payers' answers."""
     link = own_link(membership, link_id)
-    page = page_of([Checkout.objects.filter(link=link)], request.GET, size=SIZE)
+    found = [Checkout.objects.filter(link=link)]
+    page, count = page_of(found, request.GET, size=SIZE), count_each({"all": found})["all"]
     context = {
         "membership": membership,
         "link": link,
         "page": page,
+        "total": counted(count.number, "checkout") if count.is_exact else f"{count} checkouts",
         "rows": rows_of(page.rows, link=link, now=clock.now()),
     }
     return render(request, "dashboard/payment_links/checkouts.html", context)

@@ -111,6 +111,21 @@ class TestCheckouts:
         assert f'href="/dashboard/payments/{paid.pk}/"' in page.content.decode()
         assert paid.checkout.token not in page.content.decode()
 
+    def test_list_has_all_of_them_page_by_page(self, browser, link):
+        for number in range(21):
+            begin(link, name=f"Payer {number:02}", network=f"192.0.2.{number}")
+
+        first = browser.get(f"{LINKS}{link.pk}/checkouts/")
+        older = re.search(r'rel="next" href="([^"]+)"', first.content.decode())[1]
+
+        assert re.findall(r"Payer \d+", text_of(first)) == [
+            f"Payer {number:02}" for number in range(20, 0, -1)
+        ]
+        assert "21 checkouts" in text_of(first)
+        assert re.findall(r"Payer \d+", text_of(browser.get(f"{LINKS}{link.pk}/checkouts/{older}"))) == [
+            "Payer 00"
+        ]
+
     def test_export_has_a_column_for_each_question_and_no_credential(self, browser, ada, now):
         link = link_of(ada.business, now=now, custom_fields=[SIZE])
         payer = {"name": "=1+1", "phone": "+2348031234567", "answers": {"size": "@SUM(A1)", "colour": "red"}}
