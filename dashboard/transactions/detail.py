@@ -106,6 +106,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
             deliveries=deliveries,
             attempts=attempts,
             batch=batch,
+            unapplied=unapplied,
         ),
         related=related_objects(
             transaction,

@@ -22,6 +22,7 @@ from payments.models import (
     Transition,
 )
 from payments.status_names import outcome_name
+from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Attempt, Delivery, event_name
 
 Status = Transaction.Status
@@ -47,6 +48,7 @@ def timeline_of(
     deliveries: Sequence[Delivery],
     attempts: Sequence[Attempt],
     batch: SettlementBatch | None,
+    unapplied: Sequence[UnappliedMoney],
 ) -> list[Moment]:
     """Return the moments of a transaction, oldest first, planned ones last."""
     entries = _ledger_lines(transaction, [transaction.pk, *(each.pk for each in [*operations, *returns])])
@@ -56,6 +58,7 @@ def timeline_of(
         *_transitions(transaction, batch, entries),
         *_operation_moments(operations, entries, currency=transaction.currency),
         *_return_moments(returns, entries),
+        *_decisions(unapplied),
         *_all_delivery_moments(deliveries, attempts),
         *_plans(transaction),
     ]
@@ -107,17 +110,40 @@ def _transitions(transaction: Transaction, batch: SettlementBatch | None, entrie
         elif transition.attribute == "status":
             yield _ended(transaction, transition, entries)
         elif transition.attribute == "settle_status" and transition.after in SETTLED and batch is not None:
-            title, text = SETTLED[transition.after]
-            address = reverse("dashboard-settlement", args=[batch.pk])
-            title = title.format(day=f"{batch.day:%-d %b %Y}")
-            yield Moment(at=transition.at, title=title, text=text, address=address, mark=GOOD)
+            yield _settled(transition, batch)
 
 
 SETTLED: dict[str, tuple[str, str]] = {
     SettleStatus.APPROVED: ("Settlement of {day} approved", ""),
     SettleStatus.RELEASED: ("Settlement of {day} released", "Paid into your balance."),
-    SettleStatus.REJECTED: ("Settlement rejected", "The payment joins the next settlement."),
+    SettleStatus.REJECTED: ("Settlement rejected", "The payment joined the next settlement."),
 }
+
+
+def _settled(transition: Transition, batch: SettlementBatch) -> Moment:
+    """Return a step of the settlement. `batch` is the one that the payment is in now, not a rejected one."""
+    title, text = SETTLED[transition.after]
+    if transition.after == SettleStatus.REJECTED:
+        return Moment(at=transition.at, title=title, text=text, mark=BAD)
+    address = reverse("dashboard-settlement", args=[batch.pk])
+    title = title.format(day=f"{batch.day:%-d %b %Y}")
+    return Moment(at=transition.at, title=title, text=text, address=address, mark=GOOD)
+
+
+def _decisions(unapplied: Iterable[UnappliedMoney]) -> Iterator[Moment]:
+    """Yield what became of the transfers that didn't match the payment."""
+    for each in unapplied:
+        if each.decided_at is not None:
+            is_credited = each.state == UnappliedMoney.State.CREDITED
+            done = "credited to your balance" if is_credited else "returned to its sender"
+            yield Moment(
+                at=each.decided_at,
+                title=f"{money(each.amount, each.currency)} {done}",
+                text=f"By {each.actor}: {each.reason}",
+                address=reverse("dashboard-unapplied-item", args=[each.pk]),
+                mark=GOOD,
+            )
+
 
 _CAUSES = {
     Transition.Cause.PAYER: "On the payer's page.",

@@ -56,6 +56,15 @@ class TestPage:
         assert "The amount didn&#x27;t match the payment, which failed." in page
         assert f"/dashboard/payments/{payment.pk}/" in page
 
+    def test_payment_tells_what_became_of_its_transfer(self, browser, money):
+        payment = money.transfer.session.payment
+        decide(browser, money, CREDIT)
+
+        page = browser.get(f"/dashboard/payments/{payment.pk}/").content.decode()
+
+        assert "NGN 400.00 credited to your balance" in page
+        assert "Customer agreed" in page
+
     def test_describes_every_reason(self):
         assert set(WHY) == {reason for reason in Transfer.Reason if reason}
 
