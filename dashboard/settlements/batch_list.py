@@ -56,7 +56,12 @@ class BatchFilter(ListRows, PeriodFilter):
         return found.filter(**{name: day for name, day in days.items() if day})
 
     def sums(self, *, are_counted: bool) -> Sequence[str]:
-        return sums(self.sources(), F("net"))
+        """Return the net amounts. Those of rejected batches are in the batches that replaced them."""
+        is_of_rejected = self.cleaned_data["state"] == Status.REJECTED
+        found = self.sources()
+        return sums(
+            found if is_of_rejected else [each.exclude(state=Status.REJECTED) for each in found], F("net")
+        )
 
 
 def _meaning(text: str) -> Q:

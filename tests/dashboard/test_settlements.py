@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.utils import timezone
 
-from kit.money import figures
+from kit.money import figures, money
 from payments.models import Transaction
 from tests.config.docs_site.test_pages import Audit
 from tests.settling import decide, settle
@@ -44,6 +44,20 @@ class TestList:
     def test_is_filtered_by_state(self, browser, batch):
         assert str(batch.pk) in text_of(browser, f"{SETTLEMENTS}?state=pending")
         assert str(batch.pk) not in text_of(browser, f"{SETTLEMENTS}?state=released")
+
+    def test_sums_no_rejected_batch_beside_the_one_that_replaced_it(self, browser, batch, payment):
+        decide(batch, "reject")
+        (again,) = settle()
+        payment.refresh_from_db()
+
+        assert again.net == batch.net
+        assert list(browser.get(SETTLEMENTS).context["totals"].sums) == [money(again.net, "NGN")]
+        (step,) = [
+            each
+            for each in browser.get(f"/dashboard/payments/{payment.pk}/").context["detail"].timeline
+            if each.title == "Settlement rejected"
+        ]
+        assert not step.address  # the batch that the payment is in now was not rejected
 
     @pytest.mark.parametrize(
         "query", [{"state": "odd"}, {"before": "x"}, {"currency": "XXX"}, {"after": "\x00"}]
