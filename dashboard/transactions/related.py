@@ -107,6 +107,7 @@ def _unapplied(money_held: UnappliedMoney) -> RelatedObject:
 def transaction_link(transaction: Transaction) -> RelatedObject:
     """Return a payment, payout or card check."""
     is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
+    is_refunded = transaction.refund_status != Transaction.RefundStatus.NONE
     kind = transaction.get_request_type_display().capitalize()
     page = "dashboard-payout" if is_payout else "dashboard-payment"
     return RelatedObject(
@@ -116,8 +117,8 @@ def transaction_link(transaction: Transaction) -> RelatedObject:
         if transaction.amount
         else transaction.reference,
         address=reverse(page, args=[transaction.pk]),
-        status=transaction.status,
-        status_name=status_name(transaction),
+        status=transaction.refund_status if is_refunded else transaction.status,
+        status_name=STATUS_NAMES[transaction.refund_status] if is_refunded else status_name(transaction),
     )
 
 
