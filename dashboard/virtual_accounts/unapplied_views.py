@@ -96,11 +96,11 @@ def _add_message(request: HttpRequest, money: UnappliedMoney) -> None:
     amount = format_money(money.amount, money.currency)
     payout = _payout(money)
     if payout is None:
-        messages.success(request, f"{amount} was credited to the wallet.")
+        messages.success(request, f"{amount} was credited to your balance.")
     elif payout.status == Transaction.Status.SUCCESS:
         messages.success(request, f"Returned {amount} to the sender.")
     elif payout.status == Transaction.Status.FAILED:
-        text = f"The return of {amount} failed: {payout.response_summary}. The amount was credited to the wallet."
+        text = f"The return of {amount} failed: {payout.response_summary}. The amount was credited to your balance."
         messages.error(request, text)
     else:
         messages.warning(

@@ -133,9 +133,9 @@ class TestUnappliedTransfer:
         expect(hands.page.get_by_text("NGN 501.00 received, not applied")).to_be_visible()
         hands.click("link", "Decide")
         hands.type("Reason", "The customer paid one naira too much")
-        hands.click("button", "Credit to wallet")
+        hands.click("button", "Credit to balance")
 
-        expect(hands.page.get_by_text("NGN 501.00 was credited to the wallet.")).to_be_visible()
+        expect(hands.page.get_by_text("NGN 501.00 was credited to your balance.")).to_be_visible()
         assert (hands.clicks, hands.fields) == (4, 1)
 
 

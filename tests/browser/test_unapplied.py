@@ -44,9 +44,9 @@ class TestMismatch:
         assert fits(page)
 
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
-        press(page, "Credit to wallet")
+        press(page, "Credit to balance")
 
-        expect(page.get_by_text("NGN 2,501.00 was credited to the wallet.")).to_be_visible()
+        expect(page.get_by_text("NGN 2,501.00 was credited to your balance.")).to_be_visible()
         expect(page.get_by_text("The customer pays the rest in cash")).to_be_visible()
         expect(page.get_by_role("button", name="Return to sender")).to_have_count(0)
         assert fits(page)

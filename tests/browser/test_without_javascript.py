@@ -101,9 +101,9 @@ class TestWithoutJavaScript:
             page.locator(".table__link").first.click()
 
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
-        press(page, "Credit to wallet")
+        press(page, "Credit to balance")
 
-        expect(page.get_by_text("NGN 2,501.00 was credited to the wallet.")).to_be_visible()
+        expect(page.get_by_text("NGN 2,501.00 was credited to your balance.")).to_be_visible()
 
     def test_payment_link_is_created_changed_and_deactivated(self, service, page):
         page.goto(f"{service.base_url}/dashboard/payment-links/")

@@ -99,7 +99,7 @@ class TestCredit:
     def test_credits_the_wallet_and_writes_an_audit_entry(self, browser, ada, money):
         page = decide(browser, money, CREDIT)
 
-        assert "NGN 400.00 was credited to the wallet." in page
+        assert "NGN 400.00 was credited to your balance." in page
         assert "Customer agreed" in page
         assert 'name="decision"' not in page
         assert (state_of(money), wallet(ada.business)) == ("credited", 40_000)

@@ -242,7 +242,7 @@ def unapplied(data: SampleData, page: Page) -> list[PageState]:
         PageState(
             "unapplied-credited",
             to_credit,
-            pressing("Credit to wallet", Reason="The customer pays the rest in cash"),
+            pressing("Credit to balance", Reason="The customer pays the rest in cash"),
         ),
         PageState("unapplied-returned", to_return, return_to_the_sender),
         PageState("unapplied-decided", f"{UNAPPLIED}?state=returned"),
