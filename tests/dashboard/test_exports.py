@@ -215,6 +215,7 @@ class TestCells:
         assert "<t>10000000000000.00</t>" in sheet
 
 
+@pytest.mark.long
 class TestMemory:
     ROWS = 20_000
 

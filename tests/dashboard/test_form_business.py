@@ -21,7 +21,7 @@ from tests.factories import MemberFactory
 from virtual_accounts.models import VirtualAccount
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 SWITCHER = "dashboard/business/"
 ACTIONS = {

@@ -21,7 +21,7 @@ from tests.payments.views.test_bad_input import (
 )
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 ACCOUNTS = "/api/virtual-accounts"
 PAYMENTS = "/api/payments"

@@ -10,7 +10,7 @@ from tests import orders
 from tests.bank_signing import KEY, signed_headers
 from virtual_accounts.models import AccountNumber, Transfer, UnappliedMoney, UnclaimedTransfer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 NOT_TEXT = [None, True, 0, 17, 10.5, [], ["a"], {}, {"a": {"b": [1, None]}}]
 ODD_TEXT = ["", " ", "x" * 5_000, "a\x00b", "a\nb", "\u202ea", "\ud83d", "\U0001f600" * 300]

@@ -17,7 +17,7 @@ from tests.webhooks.rows import make_delivery, make_endpoint
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 WITH_TABS = {
     "/dashboard/payments/": "status",

@@ -19,7 +19,7 @@ from tests.racing import kept_locked
 from virtual_accounts.models import Session, VirtualAccount
 from virtual_accounts.services import accounts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Chrome/120"}
 DETAILS = {"name": "Ada Obi", "email": "ada@example.com", "method": "card"}
