@@ -90,7 +90,7 @@ class TestPage:
 
     def test_shows_last_month_only(self, browser, ada):
         record_entry(ada.business, now=timezone.now() - timedelta(days=62))
-        last_of_month = timezone.now() - timedelta(days=timezone.localdate().day)
+        last_of_month = timezone.now() - timedelta(days=timezone.localdate(timezone=ada.business.zone).day)
         record_entry(ada.business, "session.signed_out", now=last_of_month)
         record_entry(ada.business, "session.signed_in")
 

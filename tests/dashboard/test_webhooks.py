@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from tests.config.docs_site.test_pages import Audit
 from tests.factories import MemberFactory
@@ -178,7 +179,8 @@ class TestRange:
     def test_is_counted_before_resending(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
         make_deliveries(endpoint, 3, at=now, state=Delivery.State.DEAD, next_attempt_at=None)
-        form = {"state": "dead", "since": now.date(), "until": now.date()}
+        today = timezone.localdate(now, ada.business.zone)
+        form = {"state": "dead", "since": today, "until": today}
 
         assert browser.get(f"{WEBHOOKS}replay/", form).context["count"] == 3
         assert not Delivery.objects.filter(state=Delivery.State.WAITING).exists()
