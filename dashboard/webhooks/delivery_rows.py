@@ -23,6 +23,7 @@ class DeliveryRow:
     delivery: Delivery
     about: str
     last_attempt: Attempt | None
+    shows_next: bool  # whether any row of the page has a next attempt, and so a column for it
 
     @property
     def attempts(self) -> str:
@@ -63,7 +64,11 @@ def rows_of(deliveries: Sequence[Delivery]) -> list[DeliveryRow]:
     subjects = subjects_of(deliveries)
     attempts = Attempt.objects.filter(delivery__in=[each.pk for each in deliveries]).defer("excerpt")
     last = {attempt.delivery_id: attempt for attempt in attempts.order_by("number")}
-    return [DeliveryRow(each, _about(each, subjects.get(each.pk)), last.get(each.pk)) for each in deliveries]
+    shows_next = any(each.state == Delivery.State.WAITING for each in deliveries)
+    return [
+        DeliveryRow(each, _about(each, subjects.get(each.pk)), last.get(each.pk), shows_next)
+        for each in deliveries
+    ]
 
 
 def _about(delivery: Delivery, subject: Subject | None) -> str:
