@@ -130,12 +130,12 @@ class TestUnappliedTransfer:
     def test_is_credited_from_its_payment_with_four_clicks(self, hands):
         hands.click("link", "Payments")
         hands.open_row("Mismatch")
-        expect(hands.page.get_by_text("NGN 501.00 received, not applied")).to_be_visible()
+        expect(hands.page.get_by_text("NGN 14,000.00 received, not applied")).to_be_visible()
         hands.click("link", "Decide")
-        hands.type("Reason", "The customer paid one naira too much")
+        hands.type("Reason", "The customer pays the rest in cash")
         hands.click("button", "Credit to balance")
 
-        expect(hands.page.get_by_text("NGN 501.00 was credited to your balance.")).to_be_visible()
+        expect(hands.page.get_by_text("NGN 14,000.00 was credited to your balance.")).to_be_visible()
         assert (hands.clicks, hands.fields) == (4, 1)
 
 
