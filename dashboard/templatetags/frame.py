@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.ui import navigation
 from dashboard.ui.addresses import encoded
+from dashboard.ui.times import day_text, moment_text
 from kit import time_zones
 from kit.durations import relative
 from kit.money import figures, money, signed_money, written
@@ -21,7 +22,6 @@ from payments.models import Transaction
 from payments.status_names import (
     FAILURE_NAMES,
     STATUS_NAMES,
-    outcome_name,
     settlement_name,
     status_name,
     unapplied_name,
@@ -58,13 +58,13 @@ def pairs(metadata: dict[str, str] | None) -> list[tuple[str, str]]:
 @register.filter
 def moment(at: datetime | None) -> str:
     """Show a time to the minute, in the active time zone."""
-    return _time(at, f"{_day(at)}, {timezone.localtime(at):%H:%M}") if at else NOTHING
+    return _time(at, moment_text(at)) if at else NOTHING
 
 
 @register.filter
 def precise_moment(at: datetime | None) -> str:
     """Show a time to the second."""
-    return _time(at, f"{_day(at)}, {timezone.localtime(at):%H:%M:%S}") if at else NOTHING
+    return _time(at, f"{day_text(at)}, {timezone.localtime(at):%H:%M:%S}") if at else NOTHING
 
 
 @register.filter
@@ -79,12 +79,6 @@ def ago(at: datetime | None) -> str:
 def active_time_zone() -> str:
     """Return the name of the time zone that the page's times are in, with its offset now."""
     return time_zones.labelled(str(timezone.get_current_timezone()), at=timezone.now())
-
-
-def _day(at: datetime) -> str:
-    """Return a day in the active time zone, with the year only if it isn't the current one."""
-    local = timezone.localtime(at)
-    return f"{local:%-d %b}" if local.year == timezone.localtime().year else f"{local:%-d %b %Y}"
 
 
 def _time(at: datetime, text: str, mark: str = "") -> SafeString:
@@ -127,7 +121,6 @@ def words(code: str) -> str:
 
 
 register.filter(status_name)
-register.filter(outcome_name)
 register.filter(settlement_name)
 register.filter(unapplied_name)
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dashboard.memberships import Membership, for_members, members_only
 from dashboard.ui.addresses import encoded
 from dashboard.ui.lists import list_context
+from dashboard.ui.times import moment_text
 from dashboard.webhooks.delivery_detail import detail_of, later_attempts
 from dashboard.webhooks.delivery_list import DELIVERIES, DeliveryFilter
 from dashboard.webhooks.delivery_rows import rows_of, selected
@@ -25,6 +26,7 @@ from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from webhooks import services
 from webhooks.models import Delivery
+from webhooks.outages import outage_of
 
 MAX_QUERY = 2000  # characters of the list's filter
 AT_ONCE = 500  # deliveries resent by one submission
@@ -64,6 +66,7 @@ def replay(request: HttpRequest, membership: Membership, delivery_id: UUID) -> H
     (is_resent,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
     if is_resent:
         messages.success(request, "Resending with the same ID and body, signed with the current key.")
+        _warn_if_failing(request, membership)
     elif not delivery.has_payload:
         messages.warning(
             request, "This delivery can't be resent. Its body was deleted at the end of its retention period."
@@ -90,6 +93,7 @@ def replay_selected(request: HttpRequest, membership: Membership) -> HttpRespons
         messages.warning(request, "Select the deliveries to resend.")
     if resent:
         messages.success(request, f"Resending {counted(resent, 'delivery', 'deliveries')}.")
+        _warn_if_failing(request, membership)
     if left:
         subject = counted(left, "delivery was", "deliveries were")
         messages.warning(
@@ -115,9 +119,19 @@ def replay_range_page(request: HttpRequest, membership: Membership) -> HttpRespo
             keys = list(chosen[:AT_ONCE])
             sent = sum(services.replay(keys, actor=person_acting(request), now=clock.now()))
             messages.success(request, f"Resending {counted(sent, 'delivery', 'deliveries')}.")
+            _warn_if_failing(request, membership)
             return redirect("dashboard-deliveries")
         context["count"] = len(list(islice(chosen[: AT_ONCE + 1], AT_ONCE + 1)))
     return render(request, "dashboard/webhooks/replay.html", context)
+
+
+def _warn_if_failing(request: HttpRequest, membership: Membership) -> None:
+    """Say that what was just resent may fail again, because the endpoint accepts no deliveries."""
+    outage = outage_of(membership.business.pk)
+    if outage is not None:
+        since = moment_text(outage.began_at)
+        text = f"Your endpoint has been failing since {since}. If it fails again, resend when your server is ready."
+        messages.warning(request, text)
 
 
 def _own(membership: Membership, delivery_id: UUID) -> Delivery:

@@ -174,6 +174,27 @@ class TestDelivery:
         delivery.refresh_from_db()
         assert (delivery.state, delivery.is_manual) == (Delivery.State.WAITING, True)
 
+    def test_says_after_resending_that_the_endpoint_is_failing(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        delivery = make_delivery(endpoint, at=now - timedelta(hours=1))
+        record(acquire(at=now), FAILED, at=now - timedelta(minutes=59))
+        Delivery.objects.update(state=Delivery.State.DEAD, next_attempt_at=None)
+
+        shown = browser.post(f"{WEBHOOKS}deliveries/{delivery.pk}/replay/", follow=True)
+
+        since = timezone.localtime(now - timedelta(minutes=59), ada.business.zone)
+        said = {message.level_tag: str(message) for message in shown.context["messages"]}
+        assert said["success"] == "Resending with the same ID and body, signed with the current key."
+        assert f"Your endpoint has been failing since {since:%-d %b, %H:%M}." in said["warning"]
+
+    def test_says_nothing_about_an_endpoint_that_accepts_events(self, browser, ada, now):
+        delivery = make_delivery(make_endpoint(business=ada.business), at=now - timedelta(hours=1))
+        record(acquire(at=now), DELIVERED, at=now)
+
+        shown = browser.post(f"{WEBHOOKS}deliveries/{delivery.pk}/replay/", follow=True)
+
+        assert [message.level_tag for message in shown.context["messages"]] == ["success"]
+
 
 class TestRange:
     def test_is_counted_before_resending(self, browser, ada, now):
