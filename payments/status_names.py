@@ -35,12 +35,16 @@ OUTCOME_NAMES = {
 }
 
 
-def outcome_name(summary: str) -> str:
-    """Return what pages say for a summary of the API.
+def outcome_name(summary: str, *, subject: str = "Payment") -> str:
+    """Return what pages say for a summary of the API, which calls payouts and refunds by bank "Payment" too.
 
     >>> outcome_name("Declined - Not sufficient funds"), outcome_name("Declined - Expired card")
     ('Insufficient funds', 'Expired card')
+    >>> outcome_name("Payment failed", subject="Payout")
+    'Payout failed'
     """
+    if summary.startswith("Payment "):
+        return summary.replace("Payment", subject, 1)
     return OUTCOME_NAMES.get(summary) or summary.removeprefix("Declined - ")
 
 

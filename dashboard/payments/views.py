@@ -33,7 +33,6 @@ from payments.services import cancellations, refunds
 from payments.services.cards import captures
 from payments.services.operations import AmountTooLarge
 from payments.services.transfers.return_destinations import Destination, sender_of
-from payments.status_names import outcome_name
 from virtual_accounts.models import Transfer
 
 GET_OR_POST = ["GET", "HEAD", "POST"]
@@ -261,7 +260,7 @@ def _refund_message(refund: CardOperation, currency: str) -> tuple[int, str]:
     if refund.status == CardOperation.Status.SUCCESS:
         return messages.SUCCESS, f"Refunded {amount}."
     if refund.status == CardOperation.Status.FAILED:
-        return messages.ERROR, f"The refund of {amount} failed: {outcome_name(refund.response_summary)}."
+        return messages.ERROR, f"The refund of {amount} failed: {refund.outcome_text}."
     rail = "bank" if refund.is_transfer_refund else "acquirer"
     return (
         messages.WARNING,

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from kit.money import money
 from payments.fees import FeeRule
 from payments.models import Transaction
+from payments.outcomes import WALLET_TOO_LOW
+from payments.services.transitions import fee_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +55,24 @@ def refund_left_note(payment: Transaction) -> str:
 def _of_payout(payout: Transaction) -> Iterator[Figure]:
     yield Figure(name="Amount", amount=payout.amount)
     if payout.status == Transaction.Status.FAILED:
+        yield Figure(name="Fee", amount=0)
+        yield Figure(name="Debited", amount=0, note=_why_not_debited(payout))
         return
-    yield Figure(name="Fee", amount=payout.fee)
-    yield Figure(name="Debited", amount=payout.amount + payout.fee, note="From your balance")
+    yield Figure(name="Fee", amount=fee_of(payout, captured=0))
+    yield Figure(name="Debited", amount=debited_by(payout), note="From your balance")
     if payout.amount_returned:
         yield Figure(name="Returned", amount=payout.amount_returned, note="To your balance")
+
+
+def debited_by(payout: Transaction) -> int:
+    """Return what a payout debits when it is accepted: its amount and its fee, which is stored only at its end."""
+    return payout.amount + fee_of(payout, captured=0)
+
+
+def _why_not_debited(failed: Transaction) -> str:
+    if failed.response_code == WALLET_TOO_LOW.code:
+        return "Your balance was too low"
+    return f"{money(debited_by(failed), failed.currency)} credited back"
 
 
 def _fee_note(payment: Transaction) -> str:

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from dashboard.transactions.figures import debited_by
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.ui.related import RelatedObject
 from kit.db import clock
@@ -174,8 +175,7 @@ def _movements(transaction: Transaction, returns: Sequence[PayoutReturn]) -> Ite
     is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
     if not is_payout or transaction.status == Transaction.Status.FAILED:
         return
-    debited = -(transaction.amount + transaction.fee)
-    yield movement_link(debited, transaction.currency, at=transaction.created_at)
+    yield movement_link(-debited_by(transaction), transaction.currency, at=transaction.created_at)
     for each in returns:
         if each.applied == PayoutReturn.Applied.REVERSED:
             yield movement_link(each.amount, each.currency, at=each.at, note=" returned")

@@ -21,7 +21,6 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.status_names import outcome_name
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Attempt, Delivery, event_name
 
@@ -215,7 +214,7 @@ def _operation_moments(
                 mark=GOOD,
             )
         elif operation.status == CardOperation.Status.FAILED and operation.finished_at:
-            text = f"{outcome_name(operation.response_summary)} ({operation.response_code})."
+            text = f"{operation.outcome_text} ({operation.response_code})."
             yield Moment(
                 at=operation.finished_at, title=f"{name} failed", text=text, address=address, mark=BAD
             )

@@ -25,7 +25,7 @@ from merchants.admin.filters import CurrencyFilter
 from payments.admin.fees import in_words
 from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
 from payments.models import CardOperation, SettlementItem, Tariff, Transaction, Transition
-from payments.status_names import SETTLEMENT_NAMES, STATUS_NAMES, outcome_name
+from payments.status_names import SETTLEMENT_NAMES, STATUS_NAMES
 
 STAN, RRN = "[0-9]{6}", "[0-9]{12}"
 
@@ -68,7 +68,7 @@ class OperationInline(ReadOnlyInline):
 
     @admin.display(description="outcome")
     def outcome(self, operation: CardOperation) -> str:
-        return outcome_name(operation.response_summary)
+        return operation.outcome_text
 
 
 class WaitsFilter(admin.SimpleListFilter):
@@ -204,7 +204,7 @@ class CardOperationAdmin(ResolvableAdmin):
 
     @admin.display(description="outcome")
     def outcome(self, operation: CardOperation) -> str:
-        return outcome_name(operation.response_summary)
+        return operation.outcome_text
 
     def title_of(self, row: CardOperation) -> str:
         return f"{money(row.amount, row.transaction.currency)}, {row.kind} of {row.transaction.reference}"

@@ -13,6 +13,7 @@ from merchants.models import Business
 from payments.models.state_errors import AlreadyTransitioned
 from payments.models.transactions import Transaction
 from payments.outcomes import PROCESSING
+from payments.status_names import outcome_name
 
 if TYPE_CHECKING:
     from payments.rails.protocol import RailAnswer
@@ -125,6 +126,12 @@ class CardOperation(models.Model):
     @property
     def is_transfer_refund(self) -> bool:
         return self.connector != ""
+
+    @property
+    def outcome_text(self) -> str:
+        """Return the summary for pages."""
+        is_refund = self.kind == self.Kind.REFUND
+        return outcome_name(self.response_summary, subject="Refund" if is_refund else "Payment")
 
     @property
     def is_unsent(self) -> bool:

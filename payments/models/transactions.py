@@ -380,7 +380,8 @@ class Transaction(models.Model):
     def outcome_text(self) -> str:
         """Return the summary for pages. The API's has minor units where it mentions amounts."""
         if not self.is_transfer_payment or self.session is None or self.session.amount_received is None:
-            return outcome_name(self.response_summary)
+            is_payout = self.request_type == self.RequestType.PAYOUT
+            return outcome_name(self.response_summary, subject="Payout" if is_payout else "Payment")
         received = self.session.amount_received
         if self.response_code == MISMATCH_CODE:
             expected = money(self.session.expected_amount, self.currency)

@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from payments.models import Transaction
+from payments.sandbox_triggers import LOST_ANSWER_ACCOUNT
 from payments.services.payouts import payout_returns
 from tests import orders
 from tests.settling import STAFF
@@ -21,6 +22,9 @@ PAYOUT_FORM = {
     "name": "Ada Obi",
     "narration": "Rent",
 }
+
+
+CUSTOMER = {"name": "Ada Obi", "bank_code": "058"}
 
 
 class TestNewPayout:
@@ -102,3 +106,55 @@ class TestReturnedPayout:
 
         assert [row.pk for row in shown.context["page"].rows] == [returned.pk]
         assert [tab.shown_count for tab in shown.context["tabs"] if tab.is_here] == ["1"]
+
+
+def tiles(browser, payout):
+    figures = browser.get(f"{PAYOUTS}{payout.pk}/").context["detail"].figures
+    return {each.name: (each.amount, each.note) for each in figures}
+
+
+class TestPayoutPage:
+    def test_sums_up_a_failed_payout_as_it_does_others(self, browser, ada, now):
+        failed = start(orders.payout(amount=10_051), business=ada.business, now=now)
+
+        assert tiles(browser, failed) == {
+            "Amount": (10_051, ""),
+            "Fee": (0, ""),
+            "Debited": (0, "NGN 110.51 credited back"),
+        }
+
+    def test_says_that_the_balance_was_too_low(self, browser, ada, now, settings):
+        settings.PAYOUT_REQUIRES_BALANCE = True
+
+        refused = start(orders.payout(amount=250_000), business=ada.business, now=now)
+
+        assert tiles(browser, refused)["Debited"] == (0, "Your balance was too low")
+
+    def test_includes_the_fee_of_a_pending_payout(self, browser, ada, now):
+        unanswered = orders.payout(customer={**CUSTOMER, "account_number": LOST_ANSWER_ACCOUNT})
+        pending = start(unanswered, business=ada.business, now=now)
+        [movement] = [
+            each
+            for each in browser.get(f"{PAYOUTS}{pending.pk}/").context["detail"].related
+            if each.name == "Balance movement"
+        ]
+
+        assert tiles(browser, pending)["Fee"] == (1_000, "")
+        assert tiles(browser, pending)["Debited"] == (251_000, "From your balance")
+        assert movement.text == "\N{MINUS SIGN}NGN 2,510.00"
+
+    def test_calls_a_failed_payout_a_payout(self, browser, ada, now):
+        failed = start(orders.payout(amount=10_051), business=ada.business, now=now)
+
+        shown = browser.get(f"{PAYOUTS}{failed.pk}/")
+        listed = browser.get(PAYOUTS).content.decode()
+
+        assert "Payout failed (20030)" in [each.title for each in shown.context["detail"].timeline]
+        visible = shown.content.decode().partition('class="fold')[0]
+        assert "Payment failed" not in visible + listed
+        assert "Payout failed" in listed
+
+    def test_calls_a_completed_payout_a_payout(self, browser, ada, now):
+        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
+
+        assert "10000 · Payout completed" in browser.get(f"{PAYOUTS}{payout.pk}/").content.decode()

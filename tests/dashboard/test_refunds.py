@@ -62,6 +62,11 @@ class TestPage:
         assert "Declined" not in page.partition('class="fold')[0]
         assert f'href="/dashboard/payments/{payment.pk}/refund/"' in page
 
+    def test_names_the_outcome_of_a_refund_by_bank(self):
+        refund = CardOperation(kind="refund", connector="sandbox", response_summary="Payment failed")
+
+        assert refund.outcome_text == "Refund failed"
+
     def test_offers_no_refund_to_roles_that_may_not(self, ada, payment, now):
         viewer = signed_in(MemberFactory(business=ada.business, role="viewer").user)
         refund = refund_of(payment, now=now, amount=DECLINED)
