@@ -41,6 +41,7 @@ def of_transactions(keys: Iterable[UUID]) -> Iterator[Row]:
             "metadata",
             "session__account_name",
             "session__number_id",
+            "session__amount_received",
             "session__transfer__sender_name",
             "session__transfer__sender_account_number",
             "session__transfer__bank_reference",
@@ -89,6 +90,8 @@ def _of_transaction(each: Transaction) -> Iterator[bytes]:
     if each.session is not None:
         yield from terms.names(each.session.account_name)
         yield from terms.code(each.session.number_id)
+        if each.session.amount_received:
+            yield from terms.amount(each.session.amount_received, each.currency)
         yield from _of_transfer(getattr(each.session, "transfer", None))
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import reduce
+from itertools import islice
 from operator import or_
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,7 @@ from django.urls import reverse
 from dashboard.models import SearchTerm
 from dashboard.search import queries, terms
 from dashboard.search.queries import Found
+from dashboard.ui.list_totals import Count
 from dashboard.ui.pagination import MOST_SCANNED
 from kit.db import clock
 from kit.money import money
@@ -29,6 +31,8 @@ from webhooks.models import Delivery
 
 Kind = SearchTerm.Kind
 SHOWN = 6  # of each group
+MOST_COUNTED = 30  # of each group
+READ = MOST_COUNTED + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +51,28 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The matches of one kind. `more` is the address of the list with the same search, if it has one."""
+    """The newest matches of one kind, with the number of all. `page` is the list that finds them too."""
 
     name: str
     hits: Sequence[Hit]
-    more: str
+    count: Count
+    page: str
+    request_type: str = ""  # that the list is filtered by
+
+    @property
+    def has_more(self) -> bool:
+        return self.count.number > len(self.hits)
+
+    @property
+    def more(self) -> str:
+        """Return the address of the list; empty if there is none."""
+        return reverse(self.page) if self.page else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     groups: Sequence[Group]
     is_partial: bool
-
-    @property
-    def count(self) -> int:
-        return sum(len(group.hits) for group in self.groups)
 
 
 def search(business: Business, text: str) -> Results:
@@ -70,29 +81,41 @@ def search(business: Business, text: str) -> Results:
     if not text:
         return Results(groups=[], is_partial=False)
     found = queries.find(
-        business, terms.lookups(text, currencies=business.currencies), kinds=tuple(Kind), limit=SHOWN
+        business, terms.lookups(text, currencies=business.currencies), kinds=tuple(Kind), limit=READ
     )
     found = found or queries.find_with_amount(business, text, kinds=tuple(Kind))
     key = _as_id(text)
     groups = [
         *_transaction_groups(business, found, key),
-        Group(
-            name="Payment links",
-            hits=[*_links(business, text, key)],
-            more=reverse("dashboard-payment-links"),
+        _group("Payment links", _links(business, text, key), page="dashboard-payment-links"),
+        _group("Refunds", _refunds(business, found, key), is_partial=found.is_partial),
+        _group(
+            "Unapplied transfers",
+            _unapplied(business, found, key),
+            page="dashboard-unapplied",
+            is_partial=found.is_partial,
         ),
-        Group(name="Refunds", hits=[*_refunds(business, found, key)], more=""),
-        Group(name="Unapplied transfers", hits=[*_unapplied(business, found, key)], more=""),
-        Group(
-            name="Virtual accounts",
-            hits=[*_accounts(business, found, key)],
-            more=reverse("dashboard-virtual-accounts"),
+        _group(
+            "Virtual accounts",
+            _accounts(business, found, key),
+            page="dashboard-virtual-accounts",
+            is_partial=found.is_partial,
         ),
-        Group(name="Settlements", hits=[*_batches(business, text, key)], more=""),
+        _group("Settlements", _batches(business, text, key)),
     ]
     deliveries = _deliveries(business, key, [key, *_named_by(groups, text)])
-    groups.append(Group(name="Deliveries", hits=[*deliveries], more=""))
+    groups.append(_group("Deliveries", deliveries, page="dashboard-deliveries"))
     return Results(groups=[group for group in groups if group.hits], is_partial=found.is_partial)
+
+
+def _group(
+    name: str, matches: Iterable[Hit], *, page: str = "", request_type: str = "", is_partial: bool = False
+) -> Group:
+    matches = iter(matches)
+    hits = [*islice(matches, SHOWN)]
+    number = len(hits) + sum(1 for _ in matches)
+    count = Count(min(number, MOST_COUNTED), is_exact=number <= MOST_COUNTED and not is_partial)
+    return Group(name=name, hits=hits, count=count, page=page, request_type=request_type)
 
 
 def _as_id(text: str) -> UUID | None:
@@ -108,14 +131,14 @@ def _keys(found: Found, kind: Kind, key: UUID | None) -> list[UUID]:
 def _transaction_groups(business: Business, found: Found, key: UUID | None) -> Iterator[Group]:
     keys = {each for kind in (Kind.PAYMENT, Kind.PAYOUT, Kind.CARD_CHECK) for each in _keys(found, kind, key)}
     rows = _newest_first(Transaction.objects.of(business).select_related("session"), keys)
-    payments, payouts = "dashboard-payments", "dashboard-payouts"
-    for name, kind, page in (
-        ("Payments", Transaction.RequestType.PAYMENT, payments),
-        ("Payouts", Transaction.RequestType.PAYOUT, payouts),
-        ("Card checks", Transaction.RequestType.CARD_CHECK, payments),
+    types, payments = Transaction.RequestType, "dashboard-payments"
+    for name, kind, page, request_type in (
+        ("Payments", types.PAYMENT, payments, ""),
+        ("Payouts", types.PAYOUT, "dashboard-payouts", ""),
+        ("Card checks", types.CARD_CHECK, payments, types.CARD_CHECK),
     ):
-        hits = [_transaction(each) for each in rows if each.request_type == kind]
-        yield Group(name=name, hits=hits[:SHOWN], more=reverse(page))
+        hits = (_transaction(each) for each in rows if each.request_type == kind)
+        yield _group(name, hits, page=page, request_type=request_type, is_partial=found.is_partial)
 
 
 def _transaction(row: Transaction) -> Hit:
@@ -149,7 +172,7 @@ def _links(business: Business, text: str, key: UUID | None) -> Iterator[Hit]:
         keys.filter(pk__in=newest, title__istartswith=text),
     )
     now = clock.now()
-    for row in _newest_first(mine.select_related("business"), found.order_by("-pk")[:SHOWN]):
+    for row in _newest_first(mine.select_related("business"), found.order_by("-pk")[:READ]):
         status = row.status_at(now)
         yield Hit(
             address=reverse("dashboard-payment-link", args=[row.pk]),
@@ -219,7 +242,7 @@ def _batches(business: Business, text: str, key: UUID | None) -> Iterator[Hit]:
     if not conditions:
         return
     condition = reduce(or_, conditions)
-    for row in SettlementBatch.objects.of(business).filter(condition).order_by("-pk")[:SHOWN]:
+    for row in SettlementBatch.objects.of(business).filter(condition).order_by("-pk")[:READ]:
         yield Hit(
             address=reverse("dashboard-settlement", args=[row.pk]),
             title=f"Settlement of {row.day:%-d %b %Y}",
@@ -244,7 +267,7 @@ def _deliveries(business: Business, key: UUID | None, subjects: Iterable[UUID | 
     if not subjects:
         return
     found = Delivery.objects.filter(Q(pk=key) | Q(subject__in=subjects), business=business).defer("body")
-    for row in found.order_by("-created_at")[:SHOWN]:
+    for row in found.order_by("-created_at")[:READ]:
         yield Hit(
             address=reverse("dashboard-delivery", args=[row.pk]),
             title=row.get_event_display(),

@@ -176,6 +176,42 @@ class TestPayments:
 
         assert found(business, "Adaeze") == made[: -results.SHOWN - 1 : -1]
 
+    def test_are_found_by_the_amount_received_instead(self, browser, business, now):
+        mismatched_money(business=business, now=now, amount=49_900)
+        payment = Transaction.objects.get(method="virtual_account")
+
+        for text in ("NGN 499.00", "499", "NGN 500.00"):
+            assert found(business, text) == [payment.pk], text
+        assert payment.reference in browser.get(PAYMENTS, {"q": "NGN 499.00"}).content.decode()
+
+    def test_say_how_many_there_are(self, browser, business, now, monkeypatch):
+        for place in range(9):
+            captured_payment(business=business, now=now + timedelta(seconds=place), customer=CUSTOMER)
+        index_search()
+
+        shown = browser.get("/dashboard/search/", {"q": "Adaeze"}).content.decode()
+        monkeypatch.setattr("dashboard.search.results.MOST_COUNTED", 8)
+        counted = browser.get("/dashboard/search/", {"q": "Adaeze"}).content.decode()
+
+        assert '6 of 9 · <a href="/dashboard/payments/?q=Adaeze">Show all</a>' in shown
+        assert "6 of 8+" in counted
+
+    def test_that_are_all_shown_lead_to_the_list(self, browser, payment):
+        index_search()
+
+        shown = browser.get("/dashboard/search/", {"q": "Adaeze"}).content.decode()
+
+        assert '<a href="/dashboard/payments/?q=Adaeze">Search in payments</a>' in shown
+
+    def test_that_are_card_checks_lead_to_card_checks(self, browser, business, now):
+        for _ in range(7):
+            start(orders.card_check(), business=business, now=now)
+        index_search()
+
+        shown = browser.get("/dashboard/search/", {"q": "4081"}).content.decode()
+
+        assert '7 · <a href="/dashboard/payments/?q=4081&amp;request_type=card_check">Show all</a>' in shown
+
     def test_with_a_frequent_prefix_show_the_newest(self, business, now, monkeypatch):
         monkeypatch.setattr("dashboard.search.queries.MOST_TERMS", 3)
         made = [
