@@ -8,6 +8,7 @@ r"""Tables for export: each column is declared once, for CSV and Excel files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -22,16 +23,33 @@ from kit.timestamps import timestamp
 
 R = TypeVar("R")
 
+_IDENTIFIER = re.compile("[a-z0-9_]+")
+_WORDS = re.compile("[a-z]+|[0-9]+")
+_ABBREVIATIONS = {"id": "ID", "url": "URL", "ip": "IP"}
+
 # Amounts are `Decimal`, in major units with the decimals of their currency.
 Value: TypeAlias = str | int | Decimal | datetime | date | UUID | None
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[R]):
-    """A column: its heading, and the value of a row in it."""
+    """A column: its heading, and the value of a row in it. Excel files have the title as heading.
+
+    >>> [Column(name, str).heading for name in ("created_at", "settlement_id", "card_last4", "Your size?")]
+    ['Created at', 'Settlement ID', 'Card last 4', 'Your size?']
+    """
 
     name: str
     value: Callable[[R], Value]
+    title: str = ""
+
+    @property
+    def heading(self) -> str:
+        """Return the title, or the name as people write it if it is an identifier."""
+        if self.title or not _IDENTIFIER.fullmatch(self.name):
+            return self.title or self.name
+        text = " ".join(_ABBREVIATIONS.get(word, word) for word in _WORDS.findall(self.name))
+        return text[:1].upper() + text[1:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +62,10 @@ class Table(Generic[R]):
     @property
     def head(self) -> list[str]:
         return [column.name for column in self.columns]
+
+    @property
+    def headings(self) -> list[str]:
+        return [column.heading for column in self.columns]
 
     def values(self) -> Iterator[list[Value]]:
         """Yield the values of each row."""

@@ -53,9 +53,9 @@ def write(table: Table[Any], file: IO[bytes]) -> None:
 
 def _write_head(book: Workbook, sheet: Worksheet, table: Table[Any]) -> None:
     bold = book.add_format({"bold": True})
-    for column, name in enumerate(table.head):
+    for column, name in enumerate(table.headings):
         sheet.set_column(column, column, min(max(len(name) + 2, NARROWEST), WIDEST))
-        sheet.write_string(0, column, name, bold)
+        sheet.write_string(0, column, _plain(name), bold)
     sheet.freeze_panes(1, 0)
 
 

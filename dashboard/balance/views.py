@@ -38,8 +38,10 @@ LINKING_WORDS = {
 }
 COLUMNS: list[Column[Movement]] = [
     Column("id", lambda row: row.id),
-    Column("created_at", lambda row: row.posting.entry.at),
+    Column("created_at", lambda row: row.posting.entry.at, "Time, UTC"),
     Column("kind", lambda row: row.posting.entry.kind),
+    Column("movement", lambda row: Row(row).title),
+    Column("counterparty", lambda row: Row(row).counterparty),
     Column("reference", lambda row: row.cause.reference),
     Column("amount", lambda row: decimal_amount(row.posting.amount, row.posting.account.currency)),
     Column(
@@ -63,6 +65,12 @@ class Row:
         kind = Entry.Kind(self.movement.posting.entry.kind)
         title, about = MOVEMENT_KINDS.get(kind, "Movement"), self.movement.cause.about
         return f"{title} {LINKING_WORDS[kind]} {about}" if about and kind in LINKING_WORDS else title
+
+    @property
+    def counterparty(self) -> str:
+        """Return the beneficiary of a payout or the sender of a transfer; empty for other movements."""
+        has_one = self.movement.posting.entry.kind in {*ABOUT_PAYOUTS, Entry.Kind.UNAPPLIED_OUT}
+        return self.movement.cause.about if has_one else ""
 
     @property
     def reference(self) -> str:

@@ -90,9 +90,9 @@ def table_of(link: PaymentLink, *, now: datetime) -> Table[CheckoutWithAttempts]
 
     Each question of the link has a column. Answers to questions that it no longer asks are in the last one.
     """
-    keys = [str(question["key"]) for question in link.custom_fields]
-    columns = [*COLUMNS, *(Column(f"answer_{key}", partial(_answer, key=key)) for key in keys)]
-    columns.append(Column("other_answers", partial(_other_answers, keys=keys)))
+    labels = {str(question["key"]): str(question["label"]) for question in link.custom_fields}
+    answers = (Column(f"answer_{key}", partial(_answer, key=key), label) for key, label in labels.items())
+    columns = [*COLUMNS, *answers, Column("other_answers", partial(_other_answers, keys=[*labels]))]
     return Table(columns=columns, rows=_all_rows(link, now=now))
 
 

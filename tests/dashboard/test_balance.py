@@ -166,6 +166,21 @@ class TestExport:
             "49989.00",
         )
 
+    def test_names_movements_and_counterparties_as_the_page_does(self, browser, ada):
+        now = timezone.now()
+        top_up(ada.business, 1_000_000, at=NOON)
+        captured_payment(business=ada.business, now=now)
+        batch = decide(*settle(), "approve", "release")
+        start(orders.payout(reference="salary-1"), business=ada.business, now=now)
+
+        rows = exported(browser, f"{BALANCE}export.csv")
+
+        assert [(row["movement"], row["counterparty"]) for row in rows] == [
+            ("Payout to Ada Obi", "Ada Obi"),
+            (f"Settlement of {batch.day:%-d %b %Y}", ""),
+            ("Top-up", ""),
+        ]
+
     def test_contains_no_formula(self, browser, ada):
         top_up(ada.business, 1, at=NOON, reason="=HYPERLINK(1)")
 
