@@ -17,7 +17,9 @@ BALANCE_OF_CURRENCY = Answer(
     Field("available", BALANCE, "Your wallet.", 250_000),
     Field("pending", BALANCE, "Earned, and not released yet.", 49_250),
 )  # fmt: skip
-BALANCES = Answer("BalanceList", "Every currency.", Field("data", ListOf(BALANCE_OF_CURRENCY), ""))
+BALANCES = Answer(
+    "BalanceList", "Every currency.", Field("data", ListOf(BALANCE_OF_CURRENCY), "The balances.")
+)
 
 
 class BalanceView(APIView):

@@ -21,6 +21,8 @@ BRANDS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("UNIONPAY", (("62", "62"), ("81", "81"))),
     ("MAESTRO", (("50", "50"), ("56", "59"), ("63", "63"), ("67", "67"))),
 )
+UNKNOWN_BRAND = "UNKNOWN"
+BRAND_NAMES = (*(name for name, _ in BRANDS), UNKNOWN_BRAND)
 
 
 def brand_of(number: str) -> str:
@@ -28,7 +30,7 @@ def brand_of(number: str) -> str:
     for brand, ranges in BRANDS:
         if any(first <= number[: len(first)] <= last for first, last in ranges):
             return brand
-    return "UNKNOWN"
+    return UNKNOWN_BRAND
 
 
 class CardSecret:

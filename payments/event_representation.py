@@ -53,7 +53,7 @@ EVENT_SUBJECT = Answer(
     Field("request_type", one_of(Transaction.RequestType.values), "Of a transaction; else null.", "payment", is_nullable=True),
 )  # fmt: skip
 EVENT = Answer(
-    "Event",
+    "EventRecord",
     "An event and the state of its delivery.",
     Field("event_id", UUID, "Our identifier of the event.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "event.pk"),
     Field("event", one_of(Event.labels), "What happened.", value=lambda shown: event_name(shown.event.event)),

@@ -72,7 +72,9 @@ AMOUNT_RANGE = Answer(
 COLLECT = Answer(
     "Collect",
     "What payers are asked for.",
-    *(Field(name, one_of(ASKED), "", "required", itemgetter(name)) for name in ("name", "email", "phone")),
+    Field("name", one_of(ASKED), "Full name.", "required", itemgetter("name")),
+    Field("email", one_of(ASKED), "E-mail address.", "required", itemgetter("email")),
+    Field("phone", one_of(ASKED), "Phone number.", "no", itemgetter("phone")),
 )  # fmt: skip
 LINK_CUSTOMER = Answer(
     "LinkCustomer",

@@ -49,7 +49,6 @@ class Slug(Text):
 class AmountRangeSerializer(RequestSerializer):
     """The amounts that the payer may choose, minor units."""
 
-    title = "Amount range"
     min = Amount(help_text="The smallest amount.", example=50_000)
     max = Amount(help_text="The largest amount.", example=5_000_000)
     suggested = Items(
@@ -75,7 +74,6 @@ class AmountRangeSerializer(RequestSerializer):
 class LinkCustomerSerializer(RequestSerializer):
     """The payer of a link with `max_uses: 1`."""
 
-    title = "Link's customer"
     reference = NotBlank(max_length=100, help_text="Your reference of the customer.", example="customer-7")
     email = Email()
     name = Name(required=False, help_text="Full name.", example="Ada Obi")
@@ -84,7 +82,6 @@ class LinkCustomerSerializer(RequestSerializer):
 class CollectSerializer(RequestSerializer):
     """What payers are asked for: `required`, `optional` or `no`."""
 
-    title = "Collected details"
     name = Choice(ASKED, required=False, help_text="Default `required`.", example="required")
     email = Choice(ASKED, required=False, help_text="Default `required`.", example="required")
     phone = Choice(ASKED, required=False, help_text="Default `no`.", example="optional")
@@ -93,7 +90,6 @@ class CollectSerializer(RequestSerializer):
 class CustomFieldSerializer(RequestSerializer):
     """A question of yours."""
 
-    title = "Custom field"
     key = Text(
         max_length=40,
         pattern=r"[a-z0-9_]{1,40}",
@@ -177,7 +173,6 @@ class LinkFieldsSerializer(RequestSerializer):
 class LinkSerializer(LinkFieldsSerializer):
     """Create a payment link."""
 
-    title = "Payment link"
     reference = Reference(
         help_text="Your unique reference of the link, and its idempotency key.", example="workshop-may"
     )
@@ -218,7 +213,6 @@ class LinkSerializer(LinkFieldsSerializer):
 class LinkChangeSerializer(LinkFieldsSerializer):
     """Change a payment link. `null` removes an optional field."""
 
-    title = "Change of a payment link"
     elsewhere = FIXED
     removable = frozenset(LinkFieldsSerializer().fields)
 

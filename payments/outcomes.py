@@ -107,6 +107,7 @@ _PAYOUT_FAILED = Outcome("20030", WALLET_TOO_LOW.summary)
 # NIP codes about the beneficiary's account, which a retry won't change.
 _PAYOUT_ADVICE = dict.fromkeys(("06", "07", "08", "16", "34", "57"), DO_NOT_RETRY)
 
+# Every outcome that an answer or event can have.
 _EXPLAINED = (
     COMPLETED,
     PROCESSING,
@@ -118,6 +119,11 @@ _EXPLAINED = (
     VOIDED,
     CANCELLED,
 )
+
+
+def response_codes() -> list[str]:
+    """Return the outcome codes. The list may grow."""
+    return list(dict.fromkeys(outcome.code for outcome in _EXPLAINED))
 
 
 def response_code_list() -> str:

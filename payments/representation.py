@@ -27,10 +27,12 @@ from kit.api.answer_fields import (
     Answer,
     Field,
     one_of,
+    open_list,
     page_of,
     text,
 )
 from payments import outcomes
+from payments.cards import BRAND_NAMES
 from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.representation import ACCOUNT_NUMBER, SENDER, TRANSFER_DETAILS
@@ -112,13 +114,13 @@ def _itself(subject: Any) -> Any:
     return subject
 
 
-RESPONSE_CODE = text("^[0-9]{5}$")
+RESPONSE_CODE = open_list(outcomes.response_codes())
 
 CARD_SHOWN = Answer(
     "CardShown",
     "A card, as far as it may be shown.",
     Field("type", one_of(["card"]), "Always `card`.", value=lambda _: "card"),
-    Field("card_type", TEXT, "Brand, or UNKNOWN.", "VISA", "card_brand"),
+    Field("card_type", open_list(BRAND_NAMES), "Brand, or UNKNOWN.", "VISA", "card_brand"),
     Field("card_bin", text("^[0-9]{6}$"), "First six digits.", "408408"),
     Field("card_last4", text("^[0-9]{4}$"), "Last four digits.", "4081"),
     Field("expiry_month", text("^[0-9]{2}$"), "Two digits.", "12", "card_expiry_month"),
@@ -155,7 +157,7 @@ PAYMENT = Answer(
     Field("response_code", RESPONSE_CODE, f"Outcome code: {outcomes.response_code_list()}.", "10000"),
     Field("response_summary", TEXT, "The outcome in words.", "Payment completed"),
     Field("gateway_code", TEXT, "The acquirer's or bank's own response code.", "00", _gateway_code, EMPTY),
-    Field("gateway_recommendation", one_of(["retry", "do_not_retry"]), "After a decline: whether a retry can succeed.", omit=EMPTY),
+    Field("gateway_recommendation", open_list(["retry", "do_not_retry"]), "After a decline, whether a retry can succeed: `retry` or `do_not_retry`.", omit=EMPTY),
     Field("acquirer_transaction_id", TEXT, "The acquirer's identifier.", "102828035606231591055", omit=EMPTY),
     Field("authorization_code", TEXT, "The issuer's authorisation code. Cards.", "591055", _authorization_code, EMPTY, CARDS),
     Field("retrieval_reference_number", text("^[0-9]{12}$"), "RRN. Cards.", "632421000001", _retrieval_reference_number, EMPTY, CARDS),

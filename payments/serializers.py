@@ -133,7 +133,6 @@ class BillingAddressSerializer(RequestSerializer):
 class SourceSerializer(RequestSerializer):
     """Responses never contain its number or CVV."""
 
-    title = "Card"
     type = Choice(["card"], help_text="Always `card`.", example="card")
     pan = CardNumber()
     name = Name(max_length=100, help_text="Cardholder's name.", example="Ada Obi")
@@ -176,7 +175,6 @@ class SourceSerializer(RequestSerializer):
 class CheckedSourceSerializer(SourceSerializer):
     """Responses never contain its number or CVV."""
 
-    title = "Card to check"
     type = Choice(["card"], any_case=True, help_text="Always `card`, in any case.", example="CARD")
     billing_address = None  # type: ignore[assignment]
     elsewhere = frozenset({"billing_address"})
@@ -214,7 +212,6 @@ class BeneficiarySerializer(RequestSerializer):
 class ThreeDSecureSerializer(RequestSerializer):
     """Options for 3-D Secure."""
 
-    title = "3-D Secure"
     enabled = Flag(required=False, help_text="`true` requests 3-D Secure. Default `false`.", example=True)
     challenge_preference = Choice(
         CHALLENGE_PREFERENCES,
@@ -383,8 +380,6 @@ class VoidSerializer(RequestSerializer):
 class CancelSerializer(RequestSerializer):
     """Has no fields."""
 
-    title = "Cancellation"
-
 
 class DestinationSerializer(RequestSerializer):
     """The bank account that money is returned to."""
@@ -424,14 +419,12 @@ class DecisionReason(FreeText):
 class CreditUnappliedSerializer(RequestSerializer):
     """Credit an unapplied transfer to your wallet."""
 
-    title = "Credit"
     reason = DecisionReason(help_text="The reason. Stored with the decision.", example="Paid twice")
 
 
 class ReturnUnappliedSerializer(RequestSerializer):
     """Return an unapplied transfer to its sender."""
 
-    title = "Return"
     reason = DecisionReason(
         help_text="The reason. Stored with the decision and sent to the bank as the narration.",
         example="Paid twice",
@@ -446,7 +439,6 @@ class ReturnUnappliedSerializer(RequestSerializer):
 class ResolveBeneficiarySerializer(RequestSerializer):
     """The account to look up."""
 
-    title = "Name enquiry"
     account_number = AccountNumber()
     bank_code = BankCode()
 
@@ -462,13 +454,10 @@ class AdvanceSerializer(RequestSerializer):
 class DeactivateSerializer(RequestSerializer):
     """Has no fields: send an empty object or no body."""
 
-    title = "Deactivation"
-
 
 class SimulateSerializer(RequestSerializer):
     """The transfer that the bank would report."""
 
-    title = "Simulated transfer"
     account_number = AccountNumber(
         help_text="Of `virtual_account_details`, or of a static account.", example="1000000014"
     )

@@ -1,19 +1,23 @@
 """Fixtures for all tests: two businesses with API keys, an empty cache, and a running service for journeys."""
 
+import json
 import os
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import hypothesis
+import jsonschema
 import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db.backends.sqlite3.base import DatabaseOperations
 from django.test import Client
 from django.utils import timezone
+from drf_spectacular.generators import SchemaGenerator
 
 from config.access_rules import addresses
 from config.operations.health import readiness
@@ -27,6 +31,8 @@ from payments.trace_numbers import trace_numbers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
+from webhooks import services as webhooks
+from webhooks.models import event_name
 
 # Time on a busy machine is no property of the code.
 hypothesis.settings.register_profile(
@@ -68,6 +74,27 @@ def _limits_are_declared() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "request", checked)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _events_fit_their_schemas() -> Iterator[None]:
+    """Fail any test that makes an event whose body the OpenAPI document does not describe."""
+    render = webhooks.render
+    validators: dict[str, jsonschema.Draft202012Validator] = {}
+
+    def checked(event_id: UUID, event: str, **options: Any) -> str:
+        body = render(event_id, event, **options)
+        if event not in validators:
+            document = SchemaGenerator().get_schema(request=None, public=True)
+            kind = document["webhooks"][event_name(event)]["post"]["requestBody"]["content"]
+            schema = kind["application/json"]["schema"] | {"components": document["components"]}
+            validators[event] = jsonschema.Draft202012Validator(schema)
+        validators[event].validate(json.loads(body))
+        return body
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(webhooks, "render", checked)
         yield
 
 

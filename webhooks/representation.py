@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kit.api.answer_fields import MOMENT, NONE, OBJECT, UUID, Answer, Field, constant, one_of
+from kit.api.answer_fields import MOMENT, NONE, OBJECT, UUID, Answer, Field, always, one_of
 from webhooks.models import Event, event_name
 
 
@@ -24,7 +24,7 @@ WEBHOOK_EVENT = Answer(
     Field("id", UUID, "The same as `event_id`.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
     Field("event_id", UUID, "Our identifier of the event; the same in every attempt.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "id"),
     Field("event", one_of(Event.labels), "What happened.", value=lambda envelope: event_name(envelope.event)),
-    Field("test", constant(True), "Test events only.", value=lambda envelope: envelope.is_test or None, omit=NONE),
+    Field("test", always(True), "Test events only: always `true`.", value=lambda envelope: envelope.is_test or None, omit=NONE),
     Field("created_at", MOMENT, "When it happened.", "2026-01-31T08:00:00.000Z"),
     Field("data", OBJECT, "The object that the event is about, at the time of the event."),
 )  # fmt: skip

@@ -14,9 +14,9 @@ from kit.api.answer_fields import (
     Field,
     ListOf,
     Schema,
-    Type,
-    constant,
+    always,
     one_of,
+    open_list,
 )
 from kit.api.field_errors import NOT_ALLOWED_HERE, UnknownField
 from payments.models import Transaction
@@ -41,7 +41,7 @@ FIELD_ERROR = Answer(
 )  # fmt: skip
 EXISTING = Answer(
     "Existing",
-    "`duplicate_reference`: the resource of the first request with this reference.",
+    "The resource of the first request with this reference.",
     Field("id", UUID, "Its identifier.", PAYMENT["id"].example),
     Field("status", one_of([*Transaction.Status.values, *VirtualAccount.Status.values]), "Its current status."),
 )  # fmt: skip
@@ -53,25 +53,39 @@ PROBLEM = Answer(
     Field("title", TEXT, "What the code means.", _NOT_FOUND.title),
     Field("status", WHOLE_NUMBER, "The HTTP status.", 404),
     Field("detail", TEXT, "What to do about it. Never repeats a value that was sent.", _NOT_FOUND.help),
-    Field("code", one_of(ERROR_CODES), "Decide by this."),
+    Field("code", open_list(ERROR_CODES), "Decide by this.", "not_found"),
     Field("request_id", TEXT, "The response's `X-Request-Id`. Quote it to support.", "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49"),
     Field("errors", ListOf(FIELD_ERROR), "For invalid requests: every wrong field at once.", omit=EMPTY),
-    Field("existing", Type(EXISTING.schema()), EXISTING.meaning, omit=EMPTY),
     Field("server_time", WHOLE_NUMBER, "`timestamp_out_of_range`: our clock, in Unix seconds.", SERVER_TIME, omit=EMPTY),
     Field("string_to_sign", TEXT, "`invalid_signature`, in the sandbox: the text that the server built and signed.", STRING_TO_SIGN, omit=EMPTY),
-    Field("success", constant(False), "Errors of the simulation.", omit=EMPTY),
+    Field("success", always(False), "Errors of the simulation: always `false`.", omit=EMPTY),
     Field("message", TEXT, "Errors of the simulation: the same as `detail`.", ERROR_CODES["unknown_account"].help, omit=EMPTY),
 )  # fmt: skip
+DUPLICATE_REFERENCE = Answer(
+    "DuplicateReference",
+    "The reference belongs to another request.",
+    *(field for field in PROBLEM.fields if field.name not in ("code", "errors")),
+    Field("code", one_of(["duplicate_reference"]), "Always `duplicate_reference`."),
+    Field("existing", EXISTING, EXISTING.meaning),
+)
+# Generators take the first that fits, so the narrower one comes first.
+CONFLICT = {
+    "description": "Why a request conflicts with what exists.",
+    "anyOf": [DUPLICATE_REFERENCE.reference, PROBLEM.reference],
+}
 
 HEADERS: Schema = {
     "X-Request-Id": ("Names this exchange; yours is kept, if it is a sane one.", {"type": "string"}),
     "Location": ("Path of the resource.", {"type": "string", "format": "uri-reference"}),
-    "Idempotent-Replayed": ("The reference was seen before; nothing was done.", {"const": "true"}),
+    "Idempotent-Replayed": (
+        "The reference was seen before; nothing was done.",
+        {"type": "string", "enum": ["true"]},
+    ),
     "ETag": ("Send it back in `If-None-Match`.", {"type": "string"}),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 1}),
     "RateLimit": ("What is left of the limit, and until when.", {"type": "string"}),
     "RateLimit-Policy": ("The limit: calls (`q`) a window of seconds (`w`).", {"type": "string"}),
-    "WWW-Authenticate": ("The scheme.", {"const": "Sluice-HMAC-SHA256"}),
+    "WWW-Authenticate": ("The scheme.", {"type": "string", "enum": ["Sluice-HMAC-SHA256"]}),
 }
 
 
@@ -82,8 +96,10 @@ def headers(*names: str) -> Schema:
 
 def components(answers: Iterable[Answer]) -> dict[str, Schema]:
     """Return everything that the document refers to by name, with the schemas of these answers."""
+    declared = (*answers, PROBLEM, DUPLICATE_REFERENCE)
     return {
-        "schemas": {each.name: each.schema() for answer in (*answers, PROBLEM) for each in answer.within()},
+        "schemas": {each.name: each.schema() for answer in declared for each in answer.within()}
+        | {"Conflict": CONFLICT},
         "headers": {name: {"description": words, "schema": form} for name, (words, form) in HEADERS.items()},
         "examples": {
             code: {"summary": ERROR_CODES[code].title, "value": _example(code)} for code in ERROR_CODES

@@ -14,7 +14,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
 from config.error_codes import ERROR_CODES
-from config.openapi.answer_schemas import components, headers
+from config.openapi import enumerations
+from config.openapi.answer_schemas import PROBLEM, components, headers
 from config.openapi.descriptions import INTRODUCTION, sandbox_tables
 from config.openapi.operations import (
     EVERYWHERE,
@@ -29,12 +30,11 @@ from config.openapi.operations import (
     Success,
 )
 from config.openapi.request_fields import described, field_schema
-from config.openapi.webhooks import KINDS, webhooks
+from config.openapi.webhooks import KINDS, event_schemas, webhooks
 from config.problems import CONTENT_TYPE
 from kit.api.answer_fields import Answer
 from kit.api.pagination import NewestFirst
 from kit.api.strict_fields import UUID, Reference, StrictField
-from webhooks.representation import WEBHOOK_EVENT
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -85,18 +85,21 @@ class SluiceSchema(AutoSchema):
                 "path", "reference", field_schema(Reference()), "Your reference.", example=operation.reference
             )
         if "{event_id}" in self.path:
-            yield _parameter("path", "event_id", field_schema(UUID()), "The `event_id` of the event.")
+            yield _parameter(
+                "path", "event_id", field_schema(UUID()), "The `event_id` of the event.", example=UUID.EXAMPLE
+            )
         if "{id}" in self.path:
-            yield _parameter("path", "id", field_schema(UUID()), "Our identifier.")
+            yield _parameter("path", "id", field_schema(UUID()), "Our identifier.", example=UUID.EXAMPLE)
         if operation.filters:
             filters = operation.filters()
             schemas = {name: field_schema(cast("StrictField", f)) for name, f in filters.fields.items()}
             for name, schema in described(filters, schemas).items():
-                yield _parameter("query", name, schema, schema.pop("description", ""))
+                words, (example, *_) = schema.pop("description", ""), schema.pop("examples", [""])
+                yield _parameter("query", name, schema, words, example=example)
         if operation.is_list:
             yield from _paging()
         for name, words in operation.headers.items():
-            yield _parameter("header", name, {"type": "string"}, words)
+            yield _parameter("header", name, {"type": "string"}, words, example='"b1946ac92492d234"')
 
     def _request_body(self, body: Body) -> Schema:
         serializer = body.serializer
@@ -135,33 +138,41 @@ def complete(result: Schema, **_options: Any) -> Schema:
     result["webhooks"] = webhooks()
     for kind, added in components(_answers_of_all()).items():
         result["components"].setdefault(kind, {}).update(added)
+    result["components"]["schemas"] |= event_schemas()
+    result = enumerations.refer(result)
+    result["components"]["schemas"] |= enumerations.schemas()
     return result
 
 
 def _answers_of_all() -> Iterable[Answer]:
-    """Yield the bodies of all operations and webhooks."""
+    """Yield the bodies of all operations, and the data of all webhooks."""
     for operation in OPERATIONS.values():
         yield from (answer.body for answer in operation.answers.values() if answer.body)
-    yield from (WEBHOOK_EVENT, *(data for data, *_ in KINDS.values()))
+    yield from (data for data, *_ in KINDS.values())
 
 
-def _parameter(where: str, name: str, schema: Schema, words: str, *, example: str = "") -> Schema:
+def _parameter(where: str, name: str, schema: Schema, words: str, *, example: Any) -> Schema:
     return {
         "in": where,
         "name": name,
         "description": words,
         "schema": schema,
         **({"required": True} if where == "path" else {}),
-        **({"example": example} if example else {}),
+        "example": example,
     }
 
 
 def _paging() -> Iterable[Schema]:
     sizes = {"minimum": 1, "maximum": NewestFirst.max_page_size, "default": NewestFirst.page_size}
-    yield _parameter("query", "limit", {"type": "integer", **sizes}, "How many of them a page holds.")
     yield _parameter(
-        "query", "cursor", {"type": "string"}, "Where a page begins: from `next` or `previous`, as it is."
+        "query",
+        "limit",
+        {"type": "integer", **sizes},
+        "How many of them a page holds.",
+        example=NewestFirst.page_size,
     )
+    words = "Where a page begins: from `next` or `previous`, as it is."
+    yield _parameter("query", "cursor", {"type": "string"}, words, example="cD0yMDI2LTAxLTMx")
 
 
 def _answer(answer: Success) -> Schema:
@@ -175,6 +186,7 @@ def _answer(answer: Success) -> Schema:
     return shown | {"content": {"application/json": content}}
 
 
+CONFLICT = {"$ref": "#/components/schemas/Conflict"}
 # Headers that a status always comes with.
 PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit-Policy", "RateLimit")}
 
@@ -182,14 +194,10 @@ PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit-P
 def _problems(status: int, codes: list[str]) -> Schema:
     lines = [f"- `{code}`: {ERROR_CODES[code].title}" for code in codes]
     examples = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
-    content = {"schema": _problem_schema(codes), "examples": examples}
+    schema = CONFLICT if "duplicate_reference" in codes else PROBLEM.reference
+    content = {"schema": schema, "examples": examples}
     return {
         "description": "\n".join(lines),
         "headers": headers(*PROBLEM_HEADERS.get(status, ())),
         "content": {CONTENT_TYPE: content},
     }
-
-
-def _problem_schema(codes: list[str]) -> Schema:
-    narrowed = {"type": "object", "properties": {"code": {"enum": codes}}}
-    return {"allOf": [{"$ref": "#/components/schemas/Problem"}, narrowed]}

@@ -269,7 +269,7 @@ _BY_NAME: dict[str, Example] = {
     "PaymentLink": PAYMENT_LINK,
     "Checkout": CHECKOUT,
     "VirtualAccount": ACCOUNT,
-    "Event": named(delivered=events.EVENT.example(**_DELIVERED)),
+    "EventRecord": named(delivered=events.EVENT.example(**_DELIVERED)),
     "EventInDetail": named(delivered=events.EVENT_IN_DETAIL.example(**_DELIVERED, attempts=[_ATTEMPT])),
     "Movement": named(payout=MOVEMENT.example(kind="payout_accepted")),
 }

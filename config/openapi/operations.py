@@ -97,38 +97,26 @@ def _created(
 
 
 def create_payment_body() -> PolymorphicProxySerializer:
-    """Return the union of all kinds of requests, distinguished as in `payments.request_types`."""
-    kinds: dict[str, dict[str, Any]] = {}
-    for (request_type, method), handled in REQUEST_TYPES.items():
-        kinds.setdefault(request_type, {})[str(method)] = type(handled.serializer)
-    return _union(
-        "CreatePayment", "request_type", {name: _methods(name, kind) for name, kind in kinds.items()}
-    )
+    """Return the union of all kinds of requests, in the order of `payments.request_types`."""
+    return _union("CreatePayment", *(type(handled.serializer) for handled in REQUEST_TYPES.values()))
 
 
 def create_account_body() -> PolymorphicProxySerializer:
-    """Return the union of all kinds of accounts, distinguished as in `virtual_accounts.serializers`."""
-    static = {
-        "individual": account_forms.StaticAccountSerializer,
-        "business": account_forms.BusinessAccountSerializer,
-    }
-    kinds = {
-        "static": _union("StaticVirtualAccount", "account_type", static),
-        "dynamic": account_forms.DynamicAccountSerializer,
-    }
-    return _union("CreateVirtualAccount", "type", kinds)
-
-
-def _methods(request_type: str, kind: dict[str, Any]) -> Any:
-    if len(kind) == 1:
-        return next(iter(kind.values()))
-    return _union(request_type.title().replace("_", ""), "payment_method", kind)
-
-
-def _union(name: str, decided_by: str, members: dict[str, Any]) -> PolymorphicProxySerializer:
-    return PolymorphicProxySerializer(
-        component_name=name, resource_type_field_name=decided_by, serializers=members
+    """Return the union of all kinds of accounts."""
+    return _union(
+        "CreateVirtualAccount",
+        account_forms.StaticAccountSerializer,
+        account_forms.BusinessAccountSerializer,
+        account_forms.DynamicAccountSerializer,
     )
+
+
+def _union(name: str, *members: type[RequestSerializer]) -> PolymorphicProxySerializer:
+    """Return a flat union without a discriminator, because two members can have the same value in one field.
+
+    The fields that have only one value tell the members apart.
+    """
+    return PolymorphicProxySerializer(component_name=name, resource_type_field_name=None, serializers=members)
 
 
 OPERATIONS: dict[tuple[type[APIView], str], Operation] = {

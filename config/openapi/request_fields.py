@@ -1,6 +1,5 @@
 """The requests in JSON Schema. Every limit is read from the field itself; nothing is said twice."""
 
-import re
 from functools import singledispatch
 from typing import Any, TypeAlias
 
@@ -62,21 +61,19 @@ class RequestSchema(OpenApiSerializerExtension):
     def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
         serializer = type(self.target)
         schema: Schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001
-        schema["title"], schema["description"] = serializer.title or _title(serializer), serializer.__doc__
+        schema["description"] = serializer.__doc__
         schema["additionalProperties"] = False
         if serializer in FIELDS_THAT_NEED_OTHERS:
             schema["dependentRequired"] = FIELDS_THAT_NEED_OTHERS[serializer]
         properties = described(self.target, schema.get("properties", {}))
+        for each in properties.values():
+            # Generators take a field with a default for one that is always sent. Its words say what absence means.
+            each.pop("default", None)
         required = schema.get("required", [])
         # As one reads them: what decides, what must be there, what may be.
         ordered = sorted(properties, key=lambda field: (field not in FIRST, field not in required))
         schema["properties"] = {field: properties[field] for field in ordered}
         return schema
-
-
-def _title(serializer: type[RequestSerializer]) -> str:
-    """Return the class's name as words."""
-    return re.sub("(?<=.)([A-Z])", r" \1", serializer.__name__.removesuffix("Serializer")).capitalize()
 
 
 def described(serializer: RequestSerializer, properties: Schema) -> Schema:
@@ -106,7 +103,18 @@ def _meaning(field: Field) -> Schema:
     if not field.help_text:
         warn(f"{type(field.parent).__name__}.{field.field_name} has no help_text.")
     example = getattr(field, "example", None)
+    if example is None:
+        example = _implied_example(field)
     return {"description": str(field.help_text)} | ({} if example is None else {"examples": [example]})
+
+
+def _implied_example(field: Field) -> Any:
+    if isinstance(field, Choice):
+        return field.choices[0]
+    if isinstance(field, Items) and isinstance(field.item, RequestSerializer):
+        members: Any = field.item.fields.items()
+        return [{name: member.example or _implied_example(member) for name, member in members}]
+    return None
 
 
 @singledispatch
@@ -203,7 +211,8 @@ def _date(field: PastDate) -> Schema:
 
 @field_schema.register
 def _ignored(_field: Ignored) -> Schema:
-    return {}
+    """Return the type in which such a field is usually sent, though any value is accepted."""
+    return {"type": "string"}
 
 
 @field_schema.register
@@ -213,7 +222,7 @@ def _email(field: Email) -> Schema:
 
 @field_schema.register
 def _ip_address(field: IPAddress) -> Schema:
-    return _text(field) | {"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}
+    return _text(field)
 
 
 @field_schema.register
@@ -240,7 +249,8 @@ def _in_any_case(word: str) -> str:
 
 @field_schema.register
 def _metadata(field: Metadata) -> Schema:
-    return METADATA.schema | {"propertyNames": {"minLength": 1, "maxLength": field.LONGEST_KEY}}
+    names = {"type": "string", "minLength": 1, "maxLength": field.LONGEST_KEY}
+    return METADATA.schema | {"propertyNames": names}
 
 
 @field_schema.register

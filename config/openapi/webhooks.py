@@ -44,13 +44,20 @@ KINDS: dict[Event, tuple[Answer, Schema, str]] = {
     ),
 }
 
+# Headers of every request, each with its meaning and an example.
 _HEADERS = {
-    "X-Service-Signature": "Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.",
-    "X-Service-Idempotency-Key": "The `event_id`, the same in every attempt.",
-    "X-Service-Event": "The event's name, as in the body.",
-    "X-Service-Attempt": "1 for the first attempt.",
+    "X-Service-Signature": (
+        "Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.",
+        "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8",
+    ),
+    "X-Service-Idempotency-Key": (
+        "The `event_id`, the same in every attempt.",
+        WEBHOOK_EVENT["event_id"].example,
+    ),
+    "X-Service-Event": ("The event's name, as in the body.", Event.PAYMENT_SUCCESS.label),
+    "X-Service-Attempt": ("1 for the first attempt.", "1"),
 }
-_TEST_HEADER = {"X-Service-Test": "`true` for test events, else absent."}
+_TEST_HEADER = {"X-Service-Test": ("`true` for test events, else absent.", "true")}
 
 
 def webhooks() -> Schema:
@@ -64,31 +71,59 @@ def _operation(event: Event) -> Schema:
         **WEBHOOK_EVENT.example(event=event.label, data=example["value"] | _status_of(event, data)),
     }
     return {
-        "operationId": f"receive{''.join(part.capitalize() for part in event.label.split('.'))}",
+        "operationId": f"receive{_words(event)}",
         "tags": ["Webhooks"],
         "summary": when,
         "description": f"Sent to endpoints that are subscribed to `{category_of(event)}`.",
         "parameters": [
-            _header(name, words, is_required=name in _HEADERS)
-            for name, words in (_HEADERS | _TEST_HEADER).items()
+            _header(name, words, example, is_required=name in _HEADERS)
+            for name, (words, example) in (_HEADERS | _TEST_HEADER).items()
         ],
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": _body(event, data), "examples": named(event=body)},
+                "application/json": {"schema": _reference(event), "examples": named(event=body)},
             },
         },
-        "responses": {"2XX": {"description": "Received. Anything else is a failed attempt."}},
+        "responses": {
+            "2XX": {"description": "Received."},
+            "4XX": {"description": "Refused, as any other answer: the attempt failed."},
+        },
         "security": [],
     }
 
 
-def _body(event: Event, data: Answer) -> Schema:
-    narrowed = {
-        "type": "object",
-        "properties": {"event": {"const": event.label}, "data": data.reference},
+def event_schemas() -> Schema:
+    """Return the schema of each kind of event, and the union of all. They are open to new fields."""
+    mapping = {event.label: _reference(event)["$ref"] for event in Event}
+    return {_name(event): _schema(event, data, when) for event, (data, _, when) in KINDS.items()} | {
+        "WebhookEvent": {
+            "description": WEBHOOK_EVENT.meaning,
+            "oneOf": [_reference(event) for event in Event],
+            "discriminator": {"propertyName": "event", "mapping": mapping},
+        }
     }
-    return {"allOf": [WEBHOOK_EVENT.reference, narrowed]}
+
+
+def _schema(event: Event, data: Answer, when: str) -> Schema:
+    schema = WEBHOOK_EVENT.schema()
+    properties = schema["properties"]
+    properties["event"] |= {"enum": [event.label], "examples": [event.label]}
+    properties["data"] = data.reference | {"description": properties["data"]["description"]}
+    return schema | {"description": when}
+
+
+def _name(event: Event) -> str:
+    """Return the name of an event's schema, such as `PaymentSuccessEvent`."""
+    return f"{_words(event)}Event"
+
+
+def _words(event: Event) -> str:
+    return "".join(part.capitalize() for part in event.label.split("."))
+
+
+def _reference(event: Event) -> Schema:
+    return {"$ref": f"#/components/schemas/{_name(event)}"}
 
 
 def _status_of(event: Event, data: Answer) -> Schema:
@@ -98,11 +133,12 @@ def _status_of(event: Event, data: Answer) -> Schema:
     return {"status": "success" if event.label.endswith(".success") else "failed"}
 
 
-def _header(name: str, words: str, *, is_required: bool) -> Schema:
+def _header(name: str, words: str, example: str, *, is_required: bool) -> Schema:
     return {
         "in": "header",
         "name": name,
         "description": words,
         "required": is_required,
         "schema": {"type": "string"},
+        "example": example,
     }

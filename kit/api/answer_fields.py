@@ -35,44 +35,57 @@ EMPTY = (None, "", 0)
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A JSON type: its schema, and how a value of the model becomes one."""
+    """A JSON type: its schema, how a value of the model becomes one, and an example for fields without their own."""
 
     schema: Schema
     convert: Callable[[Any], Any] | None = None
+    example: Any = None
 
 
-def text(pattern: str) -> Type:
-    return Type({"type": "string", "pattern": pattern})
+def text(pattern: str, example: str | None = None) -> Type:
+    return Type({"type": "string", "pattern": pattern}, example=example)
 
 
 def one_of(values: Iterable[str]) -> Type:
-    return Type({"type": "string", "enum": list(values)})
+    """Return the type of a closed list. A generated client refuses any other value."""
+    closed = list(values)
+    return Type({"type": "string", "enum": closed}, example=closed[0])
 
 
-def constant(value: object) -> Type:
-    return Type({"const": value})
+def open_list(values: Iterable[str]) -> Type:
+    """Return the type of a list that may grow. A generated client must accept values that it doesn't know."""
+    known = list(values)
+    return Type({"type": "string", "x-extensible-enum": known}, example=known[0])
+
+
+def always(value: bool) -> Type:  # noqa: FBT001  (it reads as `always(True)`)
+    """Return the type of a boolean that is always the same. The field's meaning says which."""
+    return Type({"type": "boolean"}, example=value)
 
 
 TEXT = Type({"type": "string"})
-UUID = Type({"type": "string", "format": "uuid"}, str)
-MOMENT = Type({"type": "string", "format": "date-time"}, timestamp)
-DATE = Type({"type": "string", "format": "date"}, methodcaller("isoformat"))
-URL = Type({"type": "string", "format": "uri"})
-CURRENCY = text("^[A-Z]{3}$")
+UUID = Type({"type": "string", "format": "uuid"}, str, "01980a5e-b370-7c00-8000-000000000001")
+MOMENT = Type({"type": "string", "format": "date-time"}, timestamp, "2026-01-31T08:00:00.000Z")
+DATE = Type({"type": "string", "format": "date"}, methodcaller("isoformat"), "2026-01-31")
+URL = Type({"type": "string", "format": "uri"}, example="https://pay.example/")
+CURRENCY = text("^[A-Z]{3}$", "NGN")
 DIGITS = Type({"type": "string", "pattern": "^[0-9]+$"}, str)
-WHOLE_NUMBER = Type({"type": "integer"})
-COUNT = Type({"type": "integer", "minimum": 0})
-POSITION = Type({"type": "integer", "minimum": 1})
-MINOR_UNITS = Type({"type": "integer", "format": "int64", "minimum": 0, "maximum": MAX_AMOUNT})
-BALANCE = Type({"type": "integer", "format": "int64"})  # minor units, may be negative
-FLAG = Type({"type": "boolean"})
-OBJECT = Type({"type": "object"})
+WHOLE_NUMBER = Type({"type": "integer"}, example=1)
+COUNT = Type({"type": "integer", "minimum": 0}, example=1)
+POSITION = Type({"type": "integer", "minimum": 1}, example=1)
+MINOR_UNITS = Type(
+    {"type": "integer", "format": "int64", "minimum": 0, "maximum": MAX_AMOUNT}, example=50_000
+)
+BALANCE = Type({"type": "integer", "format": "int64"}, example=50_000)  # minor units, may be negative
+FLAG = Type({"type": "boolean"}, example=True)
+OBJECT = Type({"type": "object"}, example={})
 METADATA = Type(
     {
         "type": "object",
         "maxProperties": MetadataField.MOST_KEYS,
         "additionalProperties": {"type": "string", "maxLength": MetadataField.LONGEST_VALUE},
-    }
+    },
+    example=MetadataField.EXAMPLE,
 )
 
 
@@ -106,7 +119,8 @@ class Field:
 
     def schema(self) -> Schema:
         described = {"description": self.meaning} if self.meaning else {}
-        examples = {} if self.example is None else {"examples": [self.example]}
+        shown = self.type.example if self.example is None and isinstance(self.type, Type) else self.example
+        examples = {} if shown is None else {"examples": [shown]}
         return self._type_schema() | described | examples
 
     def _type_schema(self) -> Schema:
@@ -205,7 +219,7 @@ def page_of(item: Answer, meaning: str, *beside: Field, next_is: str = "older") 
     return Answer(
         f"{item.name}List",
         meaning,
-        Field("data", ListOf(item), ""),
+        Field("data", ListOf(item), "The items of this page."),
         Field("next", URL, f"URL of the next page, {next_is} ones; null on the last page.", is_nullable=True),
         Field("previous", URL, "URL of the previous page; null on the first page.", is_nullable=True),
         *beside,

@@ -136,6 +136,8 @@ REFERENCE = r"(?!\.\.?$)[A-Za-z0-9._:-]{1,100}"
 class Reference(Text):
     """A merchant's reference of a resource."""
 
+    EXAMPLE = "order-1042"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(
             max_length=100,
@@ -147,6 +149,8 @@ class Reference(Text):
 
 class UUID(Text):
     """A UUID as text."""
+
+    EXAMPLE = "01980a5e-b370-7c00-8000-000000000001"
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -315,6 +319,8 @@ class WebAddress(Text):
 class Moment(Text):
     """An RFC 3339 time with an offset, converted to UTC."""
 
+    EXAMPLE = "2026-01-31T08:00:00Z"
+
     def __init__(self, **options: Any) -> None:
         super().__init__(
             max_length=40,
@@ -431,7 +437,7 @@ class PastDate(Text):
 class Ignored(StrictField):
     """A field that is accepted with any value and ignored."""
 
-    MEANING = "Ignored."
+    MEANING, EXAMPLE = "Ignored.", "any value"
 
     def __init__(self) -> None:
         super().__init__(required=False)
@@ -446,8 +452,6 @@ class RequestSerializer(Strict, serializers.Serializer):
     `elsewhere` names the fields of other kinds of request, for a more specific error. `removable` names the fields
     that may be null: their value is then None. `title` and the docstring describe the object in the API's description.
     """
-
-    title = ""  # default: the class's name
 
     default_error_messages = {"invalid": "This field must be an object."}
     elsewhere: frozenset[str] = frozenset()

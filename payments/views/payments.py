@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit import banks
-from kit.api.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, constant
+from kit.api.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, always
 from kit.api.conditional_requests import matches
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
@@ -60,7 +60,7 @@ RESOLVE = ResolveBeneficiarySerializer()
 SIMULATED = Answer(
     "Simulated",
     "A simulated transfer arrived.",
-    Field("success", constant(True), "", True, value=lambda _: True),
+    Field("success", always(True), "Always `true`.", True, value=lambda _: True),
     Field("message", TEXT, "What happened to the transfer.", "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.", simulation_message),
 )  # fmt: skip
 BENEFICIARY = Answer(
@@ -79,7 +79,7 @@ BANK = Answer(
     Field("country", TEXT, "ISO 3166-1 alpha-3.", "NGA"),
     CURRENCY_FIELD,
 )  # fmt: skip
-BANKS = Answer("BankList", "Every bank, sorted by name.", Field("data", ListOf(BANK), ""))
+BANKS = Answer("BankList", "Every bank, sorted by name.", Field("data", ListOf(BANK), "The banks."))
 
 
 class PaymentsView(APIView):

@@ -17,7 +17,7 @@ from freezegun import freeze_time
 from redis.exceptions import ConnectionError as RedisAway
 
 from config.error_codes import ERROR_CODES
-from config.openapi.answer_schemas import PROBLEM
+from config.openapi.answer_schemas import DUPLICATE_REFERENCE, PROBLEM
 from config.problems import answer_exception
 from config.wsgi import application, readable
 from merchants import rate_limits
@@ -38,7 +38,7 @@ def problem(answer, status, code, *, extra=()):
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.headers["Cache-Control"] == "no-store"
     assert set(body) == MEMBERS | set(extra)
-    assert set(body) <= {field.name for field in PROBLEM.fields}
+    assert set(body) <= {field.name for field in (*PROBLEM.fields, *DUPLICATE_REFERENCE.fields)}
     assert body["type"].endswith(f"/docs/errors/{code}")
     assert body["status"] == status
     assert body["title"] == ERROR_CODES[code].title

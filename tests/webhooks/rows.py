@@ -3,6 +3,8 @@
 import uuid
 from datetime import UTC, datetime, timedelta
 
+from config.openapi.examples import PAYMENT
+from config.openapi.webhooks import KINDS
 from merchants.audit import Actor
 from tests.factories import BusinessFactory
 from webhooks import leases, results, services
@@ -13,7 +15,7 @@ NOON = datetime(2026, 1, 1, 12, 0, 5, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
 ADA = Actor(name="ada@example.com")
 KEY = "whk_sandbox_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxK"
-DATA = {"reference": "VA-1", "status": "success", "amount": 5000, "currency": "NGN", "response_code": "10000"}
+DATA = PAYMENT["card_payment"]["value"] | {"reference": "VA-1", "status": "success", "amount": 5000}
 
 DELIVERED = Exchange(status=204, address="127.0.0.1", wait_ms=1.5, total_ms=2.5)
 FAILED = Exchange(
@@ -23,6 +25,12 @@ FAILED = Exchange(
     total_ms=3.0,
     excerpt=b"\x00\xffno",
 )
+
+
+def data_of(event):
+    """Return an example of the data of an event."""
+    data = KINDS[Event(event)][1]["value"]
+    return DATA if data["id"] == DATA["id"] else data
 
 
 def make_endpoint(
@@ -47,7 +55,7 @@ def make_deliveries(endpoint, count=1, *, event=Event.PAYMENT_SUCCESS, at=NOON, 
             business=endpoint.business,
             endpoint=endpoint,
             subject=uuid.uuid4(),
-            data=lambda: DATA,
+            data=lambda: data_of(event),
             now=at + timedelta(milliseconds=number),
         )
         rows.append(row)

@@ -14,7 +14,16 @@ from django.utils import timezone
 from tests.faults.proxy import PostgreSQLWire, proxied
 from tests.racing import racers
 from tests.webhooks import servers
-from tests.webhooks.rows import ADA, DELIVERED, KEY, make_deliveries, make_delivery, make_endpoint, record
+from tests.webhooks.rows import (
+    ADA,
+    DATA,
+    DELIVERED,
+    KEY,
+    make_deliveries,
+    make_delivery,
+    make_endpoint,
+    record,
+)
 from webhooks import concurrency, dispatcher, held_deliveries, leases, results, services
 from webhooks.dispatcher import Dispatcher, dispatch_due
 from webhooks.models import Attempt, Delivery, Endpoint
@@ -124,7 +133,7 @@ class TestRequest:
         before = counted._value.get()
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             endpoint = make_endpoint(url=listener.url)
-            services.send_test_event(business=endpoint.business, data={}, now=now())
+            services.send_test_event(business=endpoint.business, data=DATA, now=now())
             make_delivery(endpoint, at=now())
             dispatch_due()
 

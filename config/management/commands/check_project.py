@@ -4,7 +4,8 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from config.checks import language, migrations, templates
+from config.checks import api_document, language, migrations, templates
+from kit import bounded_json
 
 
 class Command(BaseCommand):
@@ -23,4 +24,9 @@ class Command(BaseCommand):
             raise CommandError("\n".join(["Templates without a protection:", *faults]))
         if wordings := language.complaints():
             raise CommandError("\n".join(["Wordings to replace:", *wordings]))
-        call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())
+        document = StringIO()
+        call_command("spectacular", format="openapi-json", validate=True, fail_on_warn=True, stdout=document)
+        if broken := api_document.complaints(bounded_json.loads(document.getvalue())):
+            raise CommandError(
+                "\n".join(["What generated clients can't use in the API description:", *broken])
+            )

@@ -30,7 +30,7 @@ from payments.services.payouts import payout_returns
 from tests import orders
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
-from tests.webhooks.rows import acquire, make_endpoint, record
+from tests.webhooks.rows import DATA, acquire, make_endpoint, record
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import VIRTUAL_ACCOUNT
 from virtual_accounts.serializers import StaticAccountSerializer
@@ -79,6 +79,16 @@ def _resolvable(schema, document):
 
 def _schemas(document):
     return document["components"]["schemas"]
+
+
+def _name(reference):
+    return reference["$ref"].removeprefix("#/components/schemas/")
+
+
+def _only_value(schema, field):
+    values = schema["properties"].get(field, {}).get("enum", [None])
+    assert len(values) == 1
+    return values[0]
 
 
 def _operations(document):
@@ -142,7 +152,7 @@ class TestDocument:
 
     def test_has_every_code_of_a_problem_with_an_example(self, document):
         schemas = _schemas(document)
-        codes = set(schemas["Problem"]["properties"]["code"]["enum"])
+        codes = set(schemas["Problem"]["properties"]["code"]["x-extensible-enum"])
 
         assert codes == set(ERROR_CODES)
         for example in document["components"]["examples"].values():
@@ -186,11 +196,54 @@ class TestDocument:
                 field: declared.help_text for field, declared in serializer.fields.items()
             }
 
-    def test_distinguishes_kinds_of_requests_by_request_type(self, document):
-        union = _schemas(document)["CreatePaymentRequest"]
+    def test_distinguishes_kinds_of_requests_by_fields_with_one_value(self, document):
+        schemas = _schemas(document)
+        members = [_name(member) for member in schemas["CreatePaymentRequest"]["oneOf"]]
 
-        assert union["discriminator"]["propertyName"] == "request_type"
-        assert union["discriminator"]["mapping"].keys() == {"payment", "payout", "card_check"}
+        kinds = {
+            (_only_value(schemas[name], "request_type"), _only_value(schemas[name], "payment_method"))
+            for name in members
+        }
+        assert kinds == {
+            ("payment", "card"), ("payment", "virtual_account"), ("payout", None), ("card_check", None),
+        }  # fmt: skip
+        assert len(members) == len(kinds)
+
+    def test_refers_to_one_schema_for_duplicate_references_and_other_conflicts(self, document):
+        responses = document["paths"]["/api/payments"]["post"]["responses"]
+
+        conflict = responses["409"]["content"]["application/problem+json"]["schema"]
+        refused = responses["400"]["content"]["application/problem+json"]["schema"]
+        assert (_name(conflict), _name(refused)) == ("Conflict", "Problem")
+        assert _name(_schemas(document)["Conflict"]["anyOf"][0]) == "DuplicateReference"
+        assert "`duplicate_reference`" in responses["409"]["description"]
+
+    def test_keeps_lists_that_may_grow_open(self, document):
+        schemas = _schemas(document)
+
+        for name, field in [
+            ("Problem", "code"),
+            ("Payment", "response_code"),
+            ("Payment", "gateway_recommendation"),
+            ("CardShown", "card_type"),
+        ]:
+            assert "enum" not in schemas[name]["properties"][field]
+            assert len(schemas[name]["properties"][field]["x-extensible-enum"]) > 1
+
+    def test_has_a_schema_for_each_event_open_to_new_fields(self, document):
+        schemas = _schemas(document)
+
+        for kind, name in {
+            "payment.success": "PaymentSuccessEvent",
+            "payment.failed": "PaymentFailedEvent",
+            "payment.mismatch": "PaymentMismatchEvent",
+            "payout.success": "PayoutSuccessEvent",
+            "payout.failed": "PayoutFailedEvent",
+        }.items():
+            assert schemas["WebhookEvent"]["discriminator"]["mapping"][kind].endswith(f"/{name}")
+            assert _only_value(schemas[name], "event") == kind
+            assert _name(schemas[name]["properties"]["data"]) == "Payment"
+            assert "additionalProperties" not in schemas[name]
 
     def test_has_valid_examples(self, document):
         received = [each["post"] for each in document["webhooks"].values()]
@@ -356,7 +409,7 @@ class TestAnswers:
     def test_of_events_match_their_schema(self, ada, api, check):
         make_endpoint(business=ada.business)
         api.post("/api/payments", orders.card_payment())
-        webhooks.send_test_event(business=ada.business, data={}, now=timezone.now())
+        webhooks.send_test_event(business=ada.business, data=DATA, now=timezone.now())
         record(acquire(at=timezone.now()), at=timezone.now())
 
         for shown in check(api.get("/api/events"), "/api/events", "get")["data"]:
