@@ -4,7 +4,6 @@ Domain errors are `kit.api.errors.Problem`s with their own codes. The others com
 None of them repeats a value of the request.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +19,7 @@ from config import lock_timeout
 from config.error_codes import ERROR_CODES
 from config.request_metrics import PROBLEMS_SENT
 from kit.api.errors import Problem
+from kit.api.json_answers import json_answer
 from kit.exception_summaries import summary_of
 from kit.masking import mask_card_numbers
 
@@ -90,7 +90,7 @@ def problem_response(request: HttpRequest, code: str, *, detail: str = "") -> Ht
     PROBLEMS_SENT.labels(code).inc()
     body = problem(code, request_id=getattr(request, "id", ""), detail=detail)
     body |= _also(request.path, body["detail"])
-    return HttpResponse(json.dumps(body), status=ERROR_CODES[code].status, content_type=CONTENT_TYPE)
+    return HttpResponse(json_answer(body), status=ERROR_CODES[code].status, content_type=CONTENT_TYPE)
 
 
 def _also(path: str, detail: str) -> dict[str, Any]:

@@ -320,7 +320,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
     "DEFAULT_PARSER_CLASSES": ["kit.api.strict_json.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["kit.api.json_answers.JSONAnswerRenderer"],
     "DEFAULT_SCHEMA_CLASS": "config.openapi.document.SluiceSchema",
     "EXCEPTION_HANDLER": "config.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,

@@ -1,6 +1,5 @@
 """Problem documents for requests that the HTTP server refuses before they reach Django."""
 
-import json
 import uuid
 from http import HTTPStatus
 from typing import Any
@@ -40,12 +39,13 @@ def answer(code: str) -> bytes:
     """Return a complete HTTP response with the problem of a code."""
     from config.problems import CONTENT_TYPE, problem  # noqa: PLC0415
     from config.request_metrics import PROBLEMS_SENT  # noqa: PLC0415  (it needs the models, as the next one does)
+    from kit.api.json_answers import json_answer  # noqa: PLC0415
 
     PROBLEMS_SENT.labels(code).inc()
     request_id = uuid.uuid4().hex
     document = problem(code, request_id=request_id, detail=UNREADABLE if code == "invalid_request" else "")
     status = HTTPStatus(document["status"])
-    body = json.dumps(document).encode()
+    body = json_answer(document)
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\n"
         "Connection: close\r\n"

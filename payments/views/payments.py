@@ -1,7 +1,6 @@
 """The payment API. Each view parses, calls one service and responds. `request.user` is the business that signed."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
@@ -18,6 +17,7 @@ from rest_framework.views import APIView
 from kit import banks
 from kit.api.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, always
 from kit.api.conditional_requests import matches
+from kit.api.json_answers import json_answer
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.api.strict_fields import read_request
@@ -253,7 +253,7 @@ class ResolveBeneficiaryView(APIView):
 def _bank_list() -> tuple[list[dict[str, Any]], str]:
     """Return all banks and their ETag."""
     rows = [BANK.represent(bank) for bank in banks.all_banks()]
-    return rows, f'"{hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"'
+    return rows, f'"{hashlib.sha256(json_answer({"data": rows})).hexdigest()[:32]}"'
 
 
 def _business(request: Request) -> Business:
