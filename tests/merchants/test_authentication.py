@@ -152,14 +152,14 @@ class TestHeader:
         ("name", "value", "detail"),
         [
             ("X-Timestamp", "soon", "X-Timestamp must be Unix seconds, 1 to 12 decimal digits."),
-            ("X-Timestamp", "1767225600000", "X-Timestamp must be Unix seconds, 1 to 12 decimal digits; yours looks like milliseconds."),
-            ("X-Timestamp", "2026-01-01T00:00:00Z", "X-Timestamp must be Unix seconds, 1 to 12 decimal digits; yours looks like a date."),
-            ("X-Timestamp", "Thu, 01 Jan 2026 00:00:00 GMT", "X-Timestamp must be Unix seconds, 1 to 12 decimal digits; yours looks like a date."),
-            ("X-Nonce", "short", "X-Nonce must be 16 to 128 characters of A-Z a-z 0-9 - _; yours has 5 characters."),
-            ("X-Nonce", "a.nonce.with.some.points", "X-Nonce must be 16 to 128 characters of A-Z a-z 0-9 - _."),
-            ("X-Signature", "0" * 43 + "=", "X-Signature must be 64 hexadecimal digits; yours looks like Base64."),
-            ("X-Signature", "0" * 64 + ",1", "X-Signature must be 64 hexadecimal digits; it was sent more than once."),
-            ("X-Api-Key", "sk_sandbox_1", "X-Api-Key must be the public id of a key pair (pk_…); yours is the secret key, which must not be sent."),
+            ("X-Timestamp", "1767225600000", "X-Timestamp must be Unix seconds, 1 to 12 decimal digits; these look like milliseconds."),
+            ("X-Timestamp", "2026-01-01T00:00:00Z", "X-Timestamp must be Unix seconds, 1 to 12 decimal digits; send seconds, not a date."),
+            ("X-Timestamp", "Thu, 01 Jan 2026 00:00:00 GMT", "X-Timestamp must be Unix seconds, 1 to 12 decimal digits; send seconds, not a date."),
+            ("X-Nonce", "short", "X-Nonce must have 16 to 128 characters of A-Z a-z 0-9 - _; yours has 5."),
+            ("X-Nonce", "a.nonce.with.some.points", "X-Nonce must have 16 to 128 characters of A-Z a-z 0-9 - _."),
+            ("X-Signature", "0" * 43 + "=", "X-Signature must be 64 hex digits; this looks like Base64."),
+            ("X-Signature", "0" * 64 + ",1", "X-Signature must be 64 hex digits; it was sent more than once."),
+            ("X-Api-Key", "sk_sandbox_1", "X-Api-Key must be the public id of a key pair (pk_…); that is the secret key, which must never be sent."),
         ],
     )  # fmt: skip
     def test_that_is_malformed_gets_the_expected_format(self, send, headers, name, value, detail):
