@@ -1,16 +1,14 @@
-"""The list of a wallet's movements, with its filter. It has only filters with which the statement adds up."""
+"""The list of a wallet's movements, with its filter. The statement adds up unless it is filtered by amount."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import Any
 
-from django import forms
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from dashboard.ui.amount_filters import AmountFilter
 from dashboard.ui.chips import ChipSpec
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.list_rows import ListRows
 from dashboard.ui.lists import ListSpec
 from dashboard.ui.pagination import BY_SEQUENCE
@@ -19,16 +17,13 @@ from ledger.statements import AccountStatement, wallet_statements
 from merchants.models import Business
 
 
-class StatementFilter(ListRows, PeriodFilter):
-    """The currency and the days of the statement. Days are in the active time zone."""
-
-    currency = forms.ChoiceField(required=False)
+class StatementFilter(ListRows, AmountFilter):
+    """The currency and the days of the statement, and amounts. Days are in the active time zone."""
 
     def __init__(self, *args: Any, business: Business, currencies: list[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, currencies=currencies, **kwargs)
         self.business = business
         self.currencies = currencies
-        set_choices(self, "currency", [("", "Any"), *((each, each) for each in currencies)])
 
     @property
     def currency_shown(self) -> str:
@@ -44,8 +39,28 @@ class StatementFilter(ListRows, PeriodFilter):
         )
         return found[0] if found else None
 
+    @property
+    def has_amounts(self) -> bool:
+        """Return whether the filter leaves out movements of the period. The form must be valid."""
+        return bool(self.cleaned_data["amount_from"] or self.cleaned_data["amount_to"])
+
+    @property
+    def postings(self) -> QuerySet[Posting]:
+        """Return the movements that the filter finds. The amount of a movement may be a debit or a credit."""
+        least, most = self.cleaned_data["amount_from"], self.cleaned_data["amount_to"]
+        found = self.newest()
+        if least:
+            found = found.filter(Q(amount__gte=least) | Q(amount__lte=-least))
+        return found.filter(amount__lte=most, amount__gte=-most) if most else found
+
     def sources(self, **instead: str) -> list[QuerySet[Posting]]:
-        return [self.statement.postings] if self.statement else []
+        return [self.postings] if self.statement else []
+
+    def is_scan(self, **instead: str) -> bool:
+        return self.has_amounts
+
+    def newest(self) -> QuerySet[Posting]:
+        return self.statement.postings if self.statement else Posting.objects.none()
 
 
 STATEMENT = ListSpec(
@@ -55,6 +70,7 @@ STATEMENT = ListSpec(
     chips=(
         ChipSpec("Days", ("since", "until"), presets="period"),
         ChipSpec("Currency", (), presets="currency"),
+        ChipSpec("Amount", ("amount_from", "amount_to")),
     ),
     order=BY_SEQUENCE,
 )

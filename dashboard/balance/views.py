@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -17,9 +18,9 @@ from dashboard.ui import exports
 from dashboard.ui.lists import list_context
 from kit.money import decimal_amount
 from kit.tables import Column, Table
-from ledger.models import Entry
+from ledger.models import Entry, Posting
 from ledger.services import balances
-from ledger.statements import AccountStatement, in_chunks
+from ledger.statements import in_chunks
 from merchants.exports import FileType
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, PAYOUTS, Movement, movements
 
@@ -121,12 +122,12 @@ def balance_export(request: HttpRequest, membership: Membership, file_type: File
     page = reverse("dashboard-balance")
     if not form.is_valid():
         return exports.back_to_list(request, page)
-    table = Table(columns=COLUMNS, rows=_movements(form.statement) if form.statement else [])
+    table = Table(columns=COLUMNS, rows=_movements(form.postings))
     return exports.export(
         request, table, name=f"balance-{form.currency_shown}", file_type=file_type, page=page
     )
 
 
-def _movements(statement: AccountStatement) -> Iterator[Movement]:
-    for chunk in in_chunks(statement.postings, size=EXPORTED_AT_ONCE):
+def _movements(postings: QuerySet[Posting]) -> Iterator[Movement]:
+    for chunk in in_chunks(postings, size=EXPORTED_AT_ONCE):
         yield from movements(chunk)

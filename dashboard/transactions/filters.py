@@ -14,11 +14,9 @@ from django.http import QueryDict
 
 from dashboard.search.objects import KIND_OF
 from dashboard.search.queries import ids_for_list
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import TO, PeriodFilter, choices
+from dashboard.ui.amount_filters import AmountFilter
+from dashboard.ui.list_filters import choices
 from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
-from kit.amount_input import InvalidAmount, minor_units
-from kit.money import money
 from merchants.models import Business
 from payments.models import CardOperation, Transaction
 from payments.status_names import STATUS_NAMES
@@ -36,7 +34,7 @@ NARROWER = {
 }
 
 
-class TransactionFilter(PeriodFilter):
+class TransactionFilter(AmountFilter):
     """Search, status, days, amount and response code."""
 
     listed_type: str  # of the list, without the filter
@@ -53,9 +51,6 @@ class TransactionFilter(PeriodFilter):
             ]
         ),
     )
-    currency = forms.ChoiceField(required=False)
-    amount_from = forms.CharField(required=False, max_length=24, label="At least")
-    amount_to = forms.CharField(required=False, max_length=24, label="At most")
     code = forms.RegexField(
         r"\A[0-9]{5}\Z",
         required=False,
@@ -67,34 +62,7 @@ class TransactionFilter(PeriodFilter):
     field_order: Sequence[str] | None = ("q", "status", "since", "until")
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        currencies = business.currencies
-        set_choices(self, "currency", [("", "Any"), *((each, each) for each in currencies)])
-        self.main_currency = next(iter(currencies), "NGN")
-
-    def clean(self) -> dict[str, Any]:
-        given = super().clean()
-        currency = given.get("currency") or self.main_currency
-        for name in ("amount_from", "amount_to"):
-            if given.get(name):
-                try:
-                    given[name] = minor_units(given[name], currency)
-                except InvalidAmount as refusal:
-                    self.add_error(name, str(refusal))
-        return given
-
-    def shown(self, names: Sequence[str]) -> str:
-        if "amount_from" not in names:
-            return super().shown(names)
-        given = self.cleaned_data
-        currency = given.get("currency") or self.main_currency
-        least, most = (
-            money(each, currency) if each else ""
-            for each in (given.get("amount_from"), given.get("amount_to"))
-        )
-        if least and most:
-            return f"{least} {TO} {most.removeprefix(currency).strip()}"
-        return f"From {least}" if least else f"Up to {most}" if most else given.get("currency") or ""
+        super().__init__(*args, currencies=business.currencies, **kwargs)
 
     def indexed(self, transactions: QuerySet[Transaction], **instead: str) -> QuerySet[Transaction]:
         """Apply what an index carries: type, status, payment link and days. `instead` replaces a value of the filter."""

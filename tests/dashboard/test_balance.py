@@ -104,6 +104,40 @@ class TestPage:
 
         assert (context["opening"], context["closing"], len(context["rows"])) == (opening, closing, rows)
 
+    @pytest.mark.parametrize(
+        ("query", "amounts"),
+        [
+            ("amount_from=100", [-251_000, 1_000_000]),
+            ("amount_from=2,500&amount_to=2,600", [-251_000]),
+            ("amount_to=0.01", [1]),
+            ("amount_from=NGN 10,000.00", [1_000_000]),
+        ],
+    )
+    def test_filters_by_the_amount_of_debits_and_credits(self, browser, ada, query, amounts):
+        top_up(ada.business, 1_000_000, at=NOON)
+        top_up(ada.business, 1, at=NOON)
+        start(orders.payout(amount=250_000), business=ada.business, now=timezone.now())
+
+        shown = browser.get(f"{BALANCE}?{query}")
+
+        assert [row.movement.posting.amount for row in shown.context["rows"]] == amounts
+        assert str(shown.context["totals"].count) == str(len(amounts))
+        assert [
+            float(row["amount"]) * 100 for row in exported(browser, f"{BALANCE}export.csv?{query}")
+        ] == amounts
+
+    def test_shows_no_balances_that_do_not_add_up(self, browser, week):
+        assert "Opening balance" in text_of(browser, BALANCE)
+        assert "Opening balance" not in text_of(browser, f"{BALANCE}?amount_from=1")
+
+    def test_reads_a_bounded_number_of_movements_for_an_amount(self, browser, week, monkeypatch):
+        monkeypatch.setattr("dashboard.ui.pagination.MOST_SCANNED", 3)
+
+        shown = browser.get(f"{BALANCE}?amount_to=0.05")
+
+        assert not shown.context["rows"]
+        assert "No matches among the newest rows" in text_of(browser, f"{BALANCE}?amount_to=0.05")
+
     def test_pages_keep_the_balances_of_the_period(self, browser, ada):
         for n in range(30):
             top_up(ada.business, 1, at=NOON + timedelta(minutes=n))
@@ -120,7 +154,17 @@ class TestPage:
         assert not other_browser.get(BALANCE).context["rows"]
 
     @pytest.mark.parametrize(
-        "query", ["currency=XXX", "since=odd", "until=1999-01-01", "before=x", "after=%00", "before=-1"]
+        "query",
+        [
+            "currency=XXX",
+            "amount_from=x",
+            "amount_to=-1",
+            "since=odd",
+            "until=1999-01-01",
+            "before=x",
+            "after=%00",
+            "before=-1",
+        ],
     )
     def test_never_fails_on_bad_input(self, browser, ada, query):
         fill_wallet(ada.business, 1)
