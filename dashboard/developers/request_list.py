@@ -35,7 +35,9 @@ class RequestFilter(ListRows, PeriodFilter):
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.business = business
-        set_choices(self, "key", [("", "All"), *_keys(business)])
+        listed = ApiKey.objects.filter(business=business).order_by("-created_at")
+        self.keys = {each.public_id: each for each in listed.only("public_id", "name")[:MOST_KEYS]}
+        set_choices(self, "key", [("", "All"), *((each, _named(key)) for each, key in self.keys.items())])
 
     def sources(self, **instead: str) -> list[QuerySet[ApiRequest]]:
         wanted = {**self.cleaned_data, **instead}
@@ -63,6 +65,12 @@ class RequestFilter(ListRows, PeriodFilter):
             self._in_period.filter(_ERRORS) if self.cleaned_data["status"] >= FIRST_ERROR else self._in_period
         )
 
+    def _shown_value(self, name: str, value: Any) -> str:
+        if name != "object":
+            return super()._shown_value(name, value)
+        about = ApiRequest.objects.filter(business=self.business, object_id=value).order_by("-id").first()
+        return f"{about.get_object_kind_display().capitalize()} {about.reference}" if about else str(value)
+
     @cached_property
     def _in_period(self) -> QuerySet[ApiRequest]:
         calls = ApiRequest.objects.filter(business=self.business)
@@ -79,11 +87,8 @@ class RequestFilter(ListRows, PeriodFilter):
 _ERRORS = Q(status__gte=400)  # the condition of the partial index
 
 
-def _keys(business: Business) -> list[tuple[str, str]]:
-    listed = ApiKey.objects.filter(business=business).order_by("-created_at").values_list("public_id", "name")
-    return [
-        (public_id, f"{name} ({public_id})" if name else public_id) for public_id, name in listed[:MOST_KEYS]
-    ]
+def _named(key: ApiKey) -> str:
+    return f"{key.name} ({key.public_id})" if key.name else key.public_id
 
 
 REQUESTS = ListSpec(

@@ -13,7 +13,7 @@ from dashboard.developers.request_list import REQUESTS, RequestFilter
 from dashboard.memberships import Membership, members_only
 from dashboard.transactions.request_links import page_of_object, request_tone
 from dashboard.ui.lists import list_context
-from merchants.models import ApiRequest
+from merchants.models import ApiKey, ApiRequest
 from merchants.request_log import failed_calls
 
 FAILED_LISTED = 10  # keys and reasons
@@ -21,10 +21,11 @@ FAILED_LISTED = 10  # keys and reasons
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request, with the address of its object; empty if it has none."""
+    """A request, with the address of its object; empty if it has none. `key` is None for one of too many keys."""
 
     call: ApiRequest
     address: str
+    key: ApiKey | None
 
     @property
     def tone(self) -> str:
@@ -38,8 +39,11 @@ def requests_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     context = list_context(REQUESTS, form, form, membership=membership, query=request.GET)
     since = timezone.now() - timedelta(days=1)
     context |= {
-        "rows": [Row(call, page_of_object(call)) for call in context["page"].rows],
+        "rows": [Row(call, page_of_object(call), form.keys.get(call.key)) for call in context["page"].rows],
         "days": settings.REQUEST_LOG_DAYS,
-        "failed_calls": failed_calls(membership.business, since=since)[:FAILED_LISTED],
+        "failed_calls": [
+            (each, form.keys.get(each.key))
+            for each in failed_calls(membership.business, since=since)[:FAILED_LISTED]
+        ],
     }
     return render(request, "dashboard/developers/requests.html", context)

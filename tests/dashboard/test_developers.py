@@ -163,6 +163,21 @@ class TestRequests:
         assert page.status_code == 200
         assert re.findall(r'<code title="(r-\d)"', page.content.decode()) == found
 
+    def test_name_their_keys_and_lead_to_them(self, developer, ada, calls):
+        ada.name = "Web <shop>"
+        ada.save()
+
+        page = developer.get(REQUESTS).content.decode()
+
+        address = f"{KEYS}?ended=yes#key-{ada.pk}"
+        assert page.count(f'href="{address}"><bdi>Web &lt;shop&gt;</bdi></a>') == 3
+        assert f'<tr id="key-{ada.pk}">' in developer.get(KEYS, {"ended": "yes"}).content.decode()
+
+    def test_of_keys_without_a_name_show_their_ids(self, developer, ada, calls):
+        page = developer.get(REQUESTS).content.decode()
+
+        assert page.count(f"<bdi>{ada.public_id}</bdi></a>") == 3
+
     def test_escape_urls(self, developer, calls):
         page = developer.get(REQUESTS).content.decode()
 
@@ -318,6 +333,13 @@ class TestObjects:
         for address, reference in zip(made, ["order-1", "check-1", "account-1"], strict=True):
             assert f'href="{address}"><bdi>/api/' in page
             assert f"<bdi>{reference}</bdi>" in page
+
+    def test_are_named_by_the_filter(self, developer, made):
+        names = ["Payment order-1", "Card check check-1", "Virtual account account-1"]
+        for address, name in zip(made, names, strict=True):
+            page = developer.get(REQUESTS, {"object": address.split("/")[3]}).content.decode()
+
+            assert f'aria-label="Object: {name}">{name}</summary>' in page
 
     def test_link_to_their_requests(self, developer, made):
         for address in made:
