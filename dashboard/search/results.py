@@ -130,7 +130,7 @@ def _keys(found: Found, kind: Kind, key: UUID | None) -> list[UUID]:
 
 def _transaction_groups(business: Business, found: Found, key: UUID | None) -> Iterator[Group]:
     keys = {each for kind in (Kind.PAYMENT, Kind.PAYOUT, Kind.CARD_CHECK) for each in _keys(found, kind, key)}
-    rows = _newest_first(Transaction.objects.of(business).select_related("session"), keys)
+    rows = _newest_first(Transaction.objects.of(business).select_related("session__transfer"), keys)
     types, payments = Transaction.RequestType, "dashboard-payments"
     for name, kind, page, request_type in (
         ("Payments", types.PAYMENT, payments, ""),
@@ -143,7 +143,7 @@ def _transaction_groups(business: Business, found: Found, key: UUID | None) -> I
 
 def _transaction(row: Transaction) -> Hit:
     is_payout = row.request_type == Transaction.RequestType.PAYOUT
-    title = row.customer_name or row.customer_email or (row.session.account_name if row.session else "")
+    title = row.payer_name or (row.session.account_name if row.session else "")
     return Hit(
         address=reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[row.pk]),
         title=title or row.reference,

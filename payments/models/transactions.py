@@ -393,6 +393,14 @@ class Transaction(models.Model):
         return self.response_summary
 
     @property
+    def payer_name(self) -> str:
+        """Return who paid: the customer, or the sender of the transfer; empty if unknown. Lists join `session__transfer`."""
+        if self.customer_name or self.customer_email:
+            return self.customer_name or self.customer_email
+        transfer = getattr(self.session, "transfer", None)
+        return str(transfer.sender.get("name", "")) if transfer is not None else ""
+
+    @property
     def bank_name(self) -> str:
         """Return the name of the bank that a payout goes to, or an empty string."""
         return banks.name_of(self.bank_code)

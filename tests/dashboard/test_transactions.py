@@ -22,6 +22,7 @@ from tests.settling import decide, settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
+from virtual_accounts.models import UNKNOWN_SENDER
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -115,6 +116,26 @@ class TestSearch:
             "/dashboard/payment-links/",
         ):
             assert browser.get(address, query).status_code == 200
+
+    def test_names_the_sender_of_a_transfer_without_a_customer(self, browser, ada, now):
+        mismatched_money(business=ada.business, now=now, sender_name="Bisi Ojo")
+        payment = Transaction.objects.get()
+
+        page = browser.get(PAYMENTS).content.decode()
+
+        assert f'href="{PAYMENTS}{payment.pk}/"><bdi>Bisi Ojo</bdi></a>' in page
+        assert page.count(f">{payment.reference}<") == 1
+
+    def test_names_the_method_alone_if_the_payer_is_unknown(self, browser, ada, now):
+        mismatched_money(business=ada.business, now=now, sender_name=UNKNOWN_SENDER)
+        payment = Transaction.objects.get()
+
+        page = browser.get(PAYMENTS).content.decode()
+
+        rows = page.partition("<tbody>")[2]
+        assert f'href="{PAYMENTS}{payment.pk}/">Bank transfer</a>' in rows
+        assert rows.count("Bank transfer") == 1
+        assert rows.count(f">{payment.reference}<") == 1
 
     def test_filters_by_status_and_day(self, browser, ada, now):
         old = captured_payment(business=ada.business, now=now - timedelta(days=3))
