@@ -384,4 +384,4 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M} {self.actor} {self.action}"
+        return f"{self.at:%-d %b %Y, %H:%M} {self.actor} {self.action}"

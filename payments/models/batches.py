@@ -94,7 +94,7 @@ class SettlementBatch(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.currency} of {self.day}, no. {self.number}"
+        return f"{self.currency} of {self.day:%-d %b %Y}, no. {self.number}"
 
     @property
     def released_at(self) -> datetime | None:

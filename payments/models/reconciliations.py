@@ -32,7 +32,7 @@ class Reconciliation(models.Model):
     at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"{self.file_name}, {self.first_day} to {self.last_day}"
+        return f"{self.file_name}, {self.first_day:%-d %b %Y} to {self.last_day:%-d %b %Y}"
 
 
 class ReconciliationLine(models.Model):

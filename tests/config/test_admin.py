@@ -223,6 +223,14 @@ class TestPages:
         assert str(late_money) == f"NGN {late_money.amount / 100:,.2f} (open)"
         assert str(session) == f"{session.number_id}: NGN {session.expected_amount / 100:,.2f}"
 
+    def test_write_dates_in_breadcrumbs_as_elsewhere(self, staff, everything):
+        for model in map(apps.get_model, MODELS):
+            shown = staff.get(page(model, "change", model.objects.first().pk)).content.decode()
+            crumbs = shown.partition('class="breadcrumbs"')[2].partition("</div>")[0]
+
+            assert crumbs, model
+            assert not re.search(r"\d{4}-\d{2}-\d{2}", crumbs), crumbs
+
     def test_open_with_any_stored_data(self, staff, everything, django_assert_max_num_queries):
         for label in MODELS:
             model = apps.get_model(label)
