@@ -1,6 +1,7 @@
 """Request serializers, one for each kind of request."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -448,6 +449,38 @@ class AdvanceSerializer(RequestSerializer):
 
     payment = Reference(
         help_text="Your reference of the payment, payout or card check.", example="order-1047"
+    )
+
+
+class ResendTo(StrEnum):
+    """Where an event is sent again."""
+
+    ENDPOINT = "endpoint"
+    LISTENERS = "listeners"  # of the sandbox
+    BOTH = "both"
+
+
+class ResendTarget(Choice):
+    """One of `ResendTo`; in production, the endpoint only."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__([each.value for each in ResendTo], **options)
+
+    def to_internal_value(self, data: Any) -> ResendTo:
+        target = ResendTo(super().to_internal_value(data))
+        if not settings.SANDBOX and target is not ResendTo.ENDPOINT:
+            self.refuse("This field must be endpoint: only the sandbox has listeners.", "invalid_choice")
+        return target
+
+
+class ResendSerializer(RequestSerializer):
+    """Where to resend the event. Has no required fields."""
+
+    to = ResendTarget(
+        required=False,
+        help_text="`endpoint`, your listeners, or both. In production only `endpoint`, which is also the default "
+        "there; in the sandbox the default is `both`.",
+        example="endpoint",
     )
 
 

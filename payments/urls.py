@@ -62,6 +62,7 @@ urlpatterns = [
     path("api/settlements/<uuid:id>", settlements.SettlementView.as_view(), name="settlement"),
     path("api/events", events.EventsView.as_view(), name="events"),
     path("api/events/<uuid:event_id>", events.EventView.as_view(), name="event"),
+    path("api/events/<uuid:event_id>/resend", events.ResendView.as_view(), name="resend-event"),
     path("api/balance/movements", wallet.MovementsView.as_view(), name="movements"),
     path("api/banks/resolve", payments.ResolveBeneficiaryView.as_view(), name="resolve-beneficiary"),
     path("api/sandbox/advance", sandbox.AdvanceView.as_view(), name="advance"),

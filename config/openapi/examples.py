@@ -119,6 +119,7 @@ ACCOUNT_REQUESTS = named(
 )
 RESOLVE_REQUESTS = named(account=_request(forms.ResolveBeneficiarySerializer))
 ADVANCE_REQUESTS = named(payment=_request(forms.AdvanceSerializer))
+RESEND_REQUESTS = named(nothing={}, endpoint=_request(forms.ResendSerializer))
 CREDIT_REQUESTS = named(credit=_request(forms.CreditUnappliedSerializer))
 RETURN_REQUESTS = named(
     to_the_sender=_request(forms.ReturnUnappliedSerializer, "reason"),
@@ -253,6 +254,11 @@ _DELIVERED: Example = {
     "next_attempt_at": None,
     "subject": events.EVENT_SUBJECT.example(type="transaction"),
 }
+RESENT = named(
+    waiting=events.EVENT.example(
+        **_DELIVERED | {"state": "waiting", "next_attempt_at": "2026-01-31T09:00:00.000Z"}
+    )
+)
 _ATTEMPT = events.EVENT_ATTEMPT.example(error=None, explanation=None)
 
 

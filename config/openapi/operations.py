@@ -19,7 +19,7 @@ from payments import filters, link_filters, link_serializers
 from payments import link_representation as links_shown
 from payments import representation as shown
 from payments import serializers as forms
-from payments.event_representation import EVENT_IN_DETAIL, EVENTS_PAGE
+from payments.event_representation import EVENT, EVENT_IN_DETAIL, EVENTS_PAGE
 from payments.request_types import REQUEST_TYPES
 from payments.views import events, payment_links, payments, sandbox, settlements, unapplied_transfers, wallet
 from virtual_accounts import serializers as account_forms
@@ -245,6 +245,10 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     ),
     (events.EventView, "GET"): Operation(
         "getEvent", "Events", _ok(EVENT_IN_DETAIL, "The event's current state."),
+    ),
+    (events.ResendView, "POST"): Operation(
+        "resendEvent", "Events", {202: Success("Accepted: the event as it is now.", EVENT, examples.RESENT)},
+        Body(forms.ResendSerializer, examples.RESEND_REQUESTS, required=False), ("invalid_state",),
     ),
     (BalanceView, "GET"): Operation(
         "getBalance", "Balance", _ok(BALANCES, "A balance per currency that your business is enabled for."),

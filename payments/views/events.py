@@ -1,20 +1,30 @@
 """The events API. `request.user` is the business that signed the request."""
 
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
+from django.conf import settings
+from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.pagination import NewestMomentFirst
+from kit.api.strict_fields import read_request
+from kit.db import clock
 from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
+from merchants.request_actors import key_acting
 from payments.event_representation import represent_event, represent_event_in_detail
 from payments.filters import filtered_events
+from payments.models import InvalidState
+from payments.serializers import ResendSerializer, ResendTo
 from payments.services.event_subjects import subjects_of
+from webhooks import services as webhooks
 from webhooks.models import Delivery, DeliveryQuerySet
+
+RESEND = ResendSerializer()
 
 
 class EventsView(APIView):
@@ -34,13 +44,58 @@ class EventsView(APIView):
 class EventView(APIView):
     def get(self, request: Request, event_id: UUID) -> Response:
         """Get an event with its body and its attempts."""
-        event: Delivery | None = _events(request).filter(pk=event_id).first()
-        if event is None:
-            raise NotFound
-        note_object(request, ObjectKind.EVENT, event.pk)
+        event = _find(request, event_id)
         subject = subjects_of([event]).get(event.pk)
         attempts = event.attempts.defer("excerpt").order_by("number")
         return Response(represent_event_in_detail(event, subject, attempts=attempts))
+
+
+class ResendView(APIView):
+    def post(self, request: Request, event_id: UUID) -> Response:
+        """Resend an event.
+
+        With the same id and body, signed with your current key. Your endpoint gets one attempt, even if it is
+        disabled. The response is 409 `invalid_state` while an attempt is planned or in progress, if the event was
+        skipped or is a test event, and once its body has been purged. Don't repeat a call whose response you lost:
+        look up the event instead.
+        """
+        event = _find(request, event_id)
+        wanted = read_request(
+            RESEND, cast("dict[str, Any]", request.data or {}), currencies=_business(request).currencies
+        )
+        default = ResendTo.BOTH if settings.SANDBOX else ResendTo.ENDPOINT
+        if not _resend(event, to=wanted.get("to", default), request=request):
+            raise InvalidState(_refusal(_find(request, event_id)))
+        event = _find(request, event_id)
+        return Response(
+            represent_event(event, subjects_of([event]).get(event.pk)), status=status.HTTP_202_ACCEPTED
+        )
+
+
+def _resend(event: Delivery, *, to: ResendTo, request: Request) -> bool:
+    """Resend an event, and return whether its state allowed that. There are no listeners yet."""
+    if to is ResendTo.LISTENERS:
+        return webhooks.is_replayable(event)
+    (is_queued,) = webhooks.replay([event.pk], actor=key_acting(request), now=clock.now())
+    return is_queued
+
+
+def _refusal(event: Delivery) -> str:
+    if event.is_test:
+        return "Test events are sent once. Send a new one from the dashboard."
+    if not event.has_payload:
+        return "The event's body was deleted at the end of its retention period."
+    if event.state == Delivery.State.SKIPPED:
+        return "The event was skipped: you unsubscribed from it, or disabled the endpoint for seven days."
+    return "An attempt is planned or in progress."
+
+
+def _find(request: Request, event_id: UUID) -> Delivery:
+    event: Delivery | None = _events(request).filter(pk=event_id).first()
+    if event is None:
+        raise NotFound
+    note_object(request, ObjectKind.EVENT, event.pk)
+    return event
 
 
 def _business(request: Request) -> Business:

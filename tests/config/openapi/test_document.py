@@ -17,6 +17,7 @@ from config.openapi.examples import (
     CREDIT_REQUESTS,
     PAYMENT_REQUESTS,
     REFUND_REQUESTS,
+    RESEND_REQUESTS,
     RETURN_REQUESTS,
     SIMULATE_REQUESTS,
     VOID_REQUESTS,
@@ -30,7 +31,7 @@ from payments.services.payouts import payout_returns
 from tests import orders
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
-from tests.webhooks.rows import DATA, acquire, make_endpoint, record
+from tests.webhooks.rows import DATA, acquire, make_delivery, make_endpoint, record
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import VIRTUAL_ACCOUNT
 from virtual_accounts.serializers import StaticAccountSerializer
@@ -133,6 +134,7 @@ class TestDocument:
             "listMovements",
             "listEvents",
             "getEvent",
+            "resendEvent",
             "listSettlements",
             "getSettlement",
             "createVirtualAccount",
@@ -416,6 +418,16 @@ class TestAnswers:
             address = f"/api/events/{shown['event_id']}"
             check(api.get(address), "/api/events/{event_id}", "get")
         check(api.get("/api/events?state=none"), "/api/events", "get")
+
+    @pytest.mark.parametrize("name", RESEND_REQUESTS)
+    def test_of_resent_events_match_their_schema(self, ada, api, check, name):
+        event = make_delivery(make_endpoint(business=ada.business), state=Delivery.State.DEAD)
+        path = f"/api/events/{event.pk}/resend"
+
+        for status in (202, 409):
+            answer = api.post(path, RESEND_REQUESTS[name]["value"])
+            check(answer, "/api/events/{event_id}/resend", "post")
+            assert answer.status_code == status
 
     @pytest.mark.usefixtures("everything_subscribed")
     def test_bodies_of_webhooks_match_their_schema(self, ada, api, document):
