@@ -65,6 +65,7 @@ urlpatterns = [
     path("api/events/<uuid:event_id>/resend", events.ResendView.as_view(), name="resend-event"),
     path("api/balance/movements", wallet.MovementsView.as_view(), name="movements"),
     path("api/banks/resolve", payments.ResolveBeneficiaryView.as_view(), name="resolve-beneficiary"),
+    path("api/sandbox/scenarios", sandbox.ScenariosView.as_view(), name="scenarios"),
     path("api/sandbox/advance", sandbox.AdvanceView.as_view(), name="advance"),
     path("api/banks", payments.BanksView.as_view(), name="banks"),
     path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),

@@ -21,6 +21,7 @@ from config.openapi.operations import (
     EVERYWHERE,
     OF_LISTS,
     OF_LOOKUPS,
+    OF_SIGNED_CALLS,
     OF_WRITES,
     OPERATIONS,
     TAGS,
@@ -111,8 +112,9 @@ class SluiceSchema(AutoSchema):
 
     def _answers(self, operation: Operation) -> Iterable[tuple[str, Schema]]:
         for status, answer in operation.answers.items():
-            yield str(status), _answer(answer)
+            yield str(status), _answer(answer, is_open=operation.is_open)
         codes = {*EVERYWHERE, *operation.problems}
+        codes |= set() if operation.is_open else {*OF_SIGNED_CALLS}
         codes |= {*OF_WRITES} if operation.body else {*OF_LISTS} if operation.is_list else set()
         codes |= {*OF_LOOKUPS} if "{" in self.path else set()
         for status in sorted({ERROR_CODES[code].status for code in codes}):
@@ -175,10 +177,11 @@ def _paging() -> Iterable[Schema]:
     yield _parameter("query", "cursor", {"type": "string"}, words, example="cD0yMDI2LTAxLTMx")
 
 
-def _answer(answer: Success) -> Schema:
+def _answer(answer: Success, *, is_open: bool) -> Schema:
+    limits = () if is_open else ("RateLimit-Policy", "RateLimit")
     shown: Schema = {
         "description": answer.description,
-        "headers": headers("RateLimit-Policy", "RateLimit", *answer.headers),
+        "headers": headers(*limits, *answer.headers),
     }
     if answer.body is None:
         return shown

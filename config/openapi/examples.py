@@ -15,6 +15,8 @@ from payments import representation as shown
 from payments import serializers as forms
 from payments.outcomes import Outcome
 from payments.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
+from payments.scenario_representation import SCENARIO, VERSION
+from payments.scenarios import find as find_scenario
 from payments.views.wallet import MOVEMENT
 from virtual_accounts import representation as accounts
 from virtual_accounts import serializers as account_forms
@@ -263,6 +265,11 @@ _ATTEMPT = events.EVENT_ATTEMPT.example(error=None, explanation=None)
 
 
 # By the name of the answer, for all that need more than the examples of their fields.
+SCENARIOS = {
+    "version": VERSION,
+    "data": [SCENARIO.represent(find_scenario(name)) for name in ("payment.success", "payment.mismatch")],
+}
+
 _BY_NAME: dict[str, Example] = {
     "Payment": PAYMENT,
     "AdvancedPayment": ADVANCED,

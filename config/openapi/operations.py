@@ -21,6 +21,7 @@ from payments import representation as shown
 from payments import serializers as forms
 from payments.event_representation import EVENT, EVENT_IN_DETAIL, EVENTS_PAGE
 from payments.request_types import REQUEST_TYPES
+from payments.scenario_representation import SCENARIOS
 from payments.views import events, payment_links, payments, sandbox, settlements, unapplied_transfers, wallet
 from virtual_accounts import serializers as account_forms
 from virtual_accounts import views as accounts
@@ -62,11 +63,13 @@ class Operation:
     note: str = ""  # after the docstring
     headers: dict[str, str] = field(default_factory=dict)
     reference: str = "order-1042"  # the example of one in the path
+    is_open: bool = False  # needs no signature
 
 
-EVERYWHERE = (
+EVERYWHERE = ("not_acceptable", "internal_error", "temporarily_unavailable")
+OF_SIGNED_CALLS = (
     "missing_header", "malformed_header", "unknown_key", "timestamp_out_of_range", "invalid_signature",
-    "nonce_reused", "not_acceptable", "rate_limited", "internal_error", "temporarily_unavailable",
+    "nonce_reused", "rate_limited",
 )  # fmt: skip
 OF_LISTS = ("invalid_request", "unknown_field")
 OF_WRITES = (
@@ -256,6 +259,10 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (wallet.MovementsView, "GET"): Operation(
         "listMovements", "Balance", _ok(wallet.MOVEMENTS_PAGE, "A page, newest first."),
         problems=("unsupported_currency",), filters=filters.MovementFilterSerializer, is_list=True,
+    ),
+    (sandbox.ScenariosView, "GET"): Operation(
+        "listScenarios", "Sandbox", _ok(SCENARIOS, "Every scenario.", examples.named(scenarios=examples.SCENARIOS)),
+        problems=("sandbox_only",), is_open=True,
     ),
     (sandbox.AdvanceView, "POST"): Operation(
         "advancePayment", "Sandbox", _ok(sandbox.ADVANCED_PAYMENT, "The payment."),

@@ -17,15 +17,7 @@ from config.access_rules import routes
 from config.problems import problem_response
 from kit.api.errors import Problem
 from kit.api.field_errors import closest
-
-
-class OpenView(APIView):
-    """A view of the API that needs no signature."""
-
-    authentication_classes = []
-    permission_classes = []
-    throttle_classes = []
-    schema = None
+from kit.api.open_view import OpenView
 
 
 class NoSuchPath(Problem):
@@ -53,6 +45,8 @@ class NoSuchEndpoint(APIView):
 class NoSuchCollection(OpenView):
     """Collections of requests contain no business's data, so they need no signature. A wrong path is 404, not 401."""
 
+    schema = None
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         raise NoSuchPath
@@ -66,6 +60,8 @@ def _fixed_paths() -> list[str]:
 
 class OpenAPIView(OpenView):
     """The OpenAPI 3.1 document."""
+
+    schema = None
 
     def get(self, request: Request) -> Response:
         return Response(_document())

@@ -1,4 +1,4 @@
-"""The API to advance sandbox payments. `request.user` is the business that signed the request."""
+"""The API of what only the sandbox does. `request.user` is the business that signed the request."""
 
 from typing import Any, cast
 
@@ -9,11 +9,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.answer_fields import Field, one_of
+from kit.api.open_view import OpenView
 from kit.api.strict_fields import read_request
 from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from merchants.request_actors import key_acting
 from payments.representation import PAYMENT, represent
+from payments.scenario_representation import SCENARIO, VERSION
+from payments.scenarios import scenarios
 from payments.serializers import AdvanceSerializer
 from payments.services.intents import find_of
 from payments.services.sandbox_clock import Advanced, advance
@@ -25,6 +28,18 @@ ADVANCED = Field("advanced", one_of(Advanced), "What happened.")
 ADVANCED_PAYMENT = PAYMENT.extended(
     "AdvancedPayment", "The payment as it is now, and what happened.", ADVANCED
 )
+
+
+class ScenariosView(OpenView):
+    def get(self, request: Request) -> Response:
+        """List scenarios (sandbox).
+
+        Everything that can be made to happen in the sandbox, each as a sequence of calls with a known end. Needs no
+        signature. The dashboard, the guides, the clients and our own tests play these scenarios.
+        """
+        if not settings.SANDBOX:
+            raise SandboxOnly
+        return Response({"version": VERSION, "data": [SCENARIO.represent(each) for each in scenarios()]})
 
 
 class AdvanceView(APIView):

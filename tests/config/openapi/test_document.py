@@ -23,7 +23,7 @@ from config.openapi.examples import (
     VOID_REQUESTS,
 )
 from config.openapi.operations import UNDESCRIBED
-from config.openapi.views import OpenView, SwaggerView
+from config.openapi.views import SwaggerView
 from merchants.models import Business
 from payments.models import Transaction
 from payments.serializers import CardPaymentSerializer, PayoutSerializer
@@ -127,6 +127,7 @@ class TestDocument:
             "listBanks",
             "resolveBeneficiary",
             "advancePayment",
+            "listScenarios",
             "listUnappliedTransfers",
             "creditUnappliedTransfer",
             "returnUnappliedTransfer",
@@ -178,7 +179,8 @@ class TestDocument:
 
         assert {scheme["name"] for scheme in schemes.values()} == headers
         for *_, operation in _operations(document):
-            assert [set(needed) for needed in operation["security"]] == [set(schemes)]
+            needed = [] if operation["operationId"] == "listScenarios" else [set(schemes)]
+            assert [set(each) for each in operation["security"]] == needed
 
     def test_closes_requests_and_explains_every_field(self, document):
         requests = {name: schema for name, schema in _schemas(document).items() if name.endswith("Request")}
@@ -539,12 +541,12 @@ def _fits(order, document):
 
 
 def _routes():
-    """Yield path and method of every signed view of the API."""
+    """Yield path and method of every described view of the API."""
     for _, route in routes():
         view = getattr(route.callback, "view_class", None) or getattr(route.callback, "cls", None)
         if not isinstance(route.pattern, RoutePattern) or not str(route.pattern).startswith("api/"):
             continue
-        if issubclass(view, OpenView | SwaggerView):
+        if issubclass(view, SwaggerView) or view.schema is None:
             continue
         for method in METHODS:
             if hasattr(view, method) and (view, method.upper()) not in UNDESCRIBED:
