@@ -17,7 +17,7 @@ def without_credential(text: str) -> str:
     >>> without_credential("Service Unavailable: /checkout/yO1xN0/card"), without_credential("/api/banks")
     ('Service Unavailable: /checkout/…', '/api/banks')
     """
-    return _SECRET_PATH.sub(r"\1…", text)
+    return _SECRET_PATH.sub(lambda found: f"{found[1]}…", text)
 
 
 def mask_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

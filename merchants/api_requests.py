@@ -1,6 +1,6 @@
 """What the middleware and the API note on a request."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -12,8 +12,7 @@ from merchants.models import ApiRequest as LoggedRequest
 ObjectKind = LoggedRequest.ObjectKind
 
 
-@dataclass(frozen=True, slots=True)
-class NamedObject:
+class NamedObject(NamedTuple):
     """The object that a request made, changed or read."""
 
     kind: str  # an ObjectKind

@@ -214,12 +214,14 @@ class LinkChangeSerializer(LinkFieldsSerializer):
     """Change a payment link. `null` removes an optional field."""
 
     elsewhere = FIXED
-    removable = frozenset(LinkFieldsSerializer().fields)
 
     def get_fields(self) -> Any:
         title = _title_field()
         title.required = False
-        return {"title": title} | super().get_fields()
+        removable = super().get_fields()
+        for field in removable.values():
+            field.allow_null = True
+        return {"title": title} | removable
 
     def _read_fields(self, data: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:
         values, errors = super()._read_fields(data)

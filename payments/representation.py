@@ -87,7 +87,8 @@ def _redirect_link(transaction: Transaction) -> str | None:
 
 
 def _link_reference(payment: Transaction) -> str | None:
-    return None if payment.payment_link is None else payment.payment_link.reference
+    link = payment.payment_link if payment.payment_link_id else None
+    return None if link is None else link.reference
 
 
 def _customer(transaction: Transaction) -> Transaction | None:

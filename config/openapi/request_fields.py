@@ -79,16 +79,8 @@ class RequestSchema(OpenApiSerializerExtension):
 def described(serializer: RequestSerializer, properties: Schema) -> Schema:
     """Add to each property what it means and an example."""
     return {
-        name: (_nullable(_reference(schema)) if name in serializer.removable else _reference(schema))
-        | _meaning(serializer.fields[name])
-        for name, schema in properties.items()
+        name: _reference(schema) | _meaning(serializer.fields[name]) for name, schema in properties.items()
     }
-
-
-def _nullable(schema: Schema) -> Schema:
-    if "$ref" in schema:
-        return {"oneOf": [schema, {"type": "null"}]}
-    return schema | {"type": [schema["type"], "null"]}
 
 
 def _reference(schema: Schema) -> Schema:

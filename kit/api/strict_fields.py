@@ -54,7 +54,9 @@ class Strict:
                 self.fail("required")
             return self.get_default()
         if data is None:
-            self.fail("null")
+            if not self.allow_null:
+                self.fail("null")
+            return None
         return self.to_internal_value(data)
 
 
@@ -449,13 +451,12 @@ class Ignored(StrictField):
 class RequestSerializer(Strict, serializers.Serializer):
     """An object of a request. All errors are found in one pass; unknown fields are errors.
 
-    `elsewhere` names the fields of other kinds of request, for a more specific error. `removable` names the fields
-    that may be null: their value is then None. `title` and the docstring describe the object in the API's description.
+    `elsewhere` names the fields of other kinds of request, for a more specific error. `title` and the docstring
+    describe the object in the API's description.
     """
 
     default_error_messages = {"invalid": "This field must be an object."}
     elsewhere: frozenset[str] = frozenset()
-    removable: frozenset[str] = frozenset()
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
@@ -475,9 +476,6 @@ class RequestSerializer(Strict, serializers.Serializer):
         values: dict[str, Any] = {}
         errors: Errors = {}
         for name, source, field in self._plan:
-            if name in self.removable and data.get(name, empty) is None:
-                values[source] = None
-                continue
             try:
                 values[source] = field.run_validation(data.get(name, empty))
             except ValidationError as refused:

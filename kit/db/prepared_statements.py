@@ -60,7 +60,8 @@ def _check_defaults(row: models.Model, names: tuple[str, ...]) -> None:
 
 @lru_cache(maxsize=64)
 def _defaults(model: type[models.Model], names: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, _field(model, name).get_default()) for name in names)
+    """Return the attributes of these fields and their defaults. A foreign key's attribute is its id."""
+    return tuple((field.attname, field.get_default()) for field in (_field(model, name) for name in names))
 
 
 def _execute(statement: str, values: list[Any]) -> int:
@@ -181,7 +182,7 @@ def _insert_statement(
     model: type[models.Model], at_default: tuple[str, ...] = ()
 ) -> tuple[str, tuple[tuple[str, Converter | None], ...]]:
     constants = {name: _literal(default) for name, default in _defaults(model, at_default)}
-    fields = [field for field in _inserted_fields(model) if field.name not in constants]
+    fields = [field for field in _inserted_fields(model) if field.attname not in constants]
     columns = ", ".join([*map(_column, fields), *(_column(_field(model, name)) for name in constants)])
     places = ", ".join([*["%s"] * len(fields), *constants.values()])
     statement = f"INSERT INTO {_table(model)} ({columns}) VALUES ({places})"

@@ -275,7 +275,7 @@ def _find(request: Request, reference: str) -> Transaction:
 
 
 def _note(request: Request, transaction: Transaction) -> None:
-    note_object(request, ObjectKind(transaction.request_type), transaction.pk, transaction.reference)
+    note_object(request, transaction.request_type, transaction.pk, transaction.reference)
 
 
 def _note_refund(request: Request, refund: CardOperation) -> None:

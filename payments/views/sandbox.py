@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from kit.api.answer_fields import Field, one_of
 from kit.api.open_view import OpenView
 from kit.api.strict_fields import read_request
-from merchants.api_requests import ObjectKind, note_object
+from merchants.api_requests import note_object
 from merchants.models import Business
 from merchants.request_actors import key_acting
 from payments.representation import PAYMENT, represent
@@ -71,7 +71,7 @@ def _advance_payment(business: Business, reference: str, request: Request) -> di
     payment = find_of(business, reference)
     if payment is None:
         raise NotFound
-    note_object(request, ObjectKind(payment.request_type), payment.pk, payment.reference)
+    note_object(request, payment.request_type, payment.pk, payment.reference)
     advanced = advance(payment, actor=key_acting(request))
     shown = find_of(business, reference) or payment
     return represent(shown) | {ADVANCED.name: advanced.value}
