@@ -29,6 +29,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Q, QuerySet, Sum
 
 from kit.db.batched_purge import purge_in_order
+from kit.db.prepared_statements import insert_many
 from kit.ip_networks import network_of
 from kit.masking import mask_target
 from merchants.api_requests import NamedObject
@@ -61,28 +62,23 @@ class Call:
     at: datetime
     named: NamedObject | None = None  # the object that it made, changed or read
 
-    def row(self) -> ApiRequest:
-        return ApiRequest(
-            business_id=self.key.business_id,
-            key=self.key.public_id,
-            request_id=self.request_id[:128],
-            method=self.method[:10],
-            target=mask_target(self.target).replace("\x00", "")[:500],
-            status=self.status,
-            code=self.code[:40],
-            milliseconds=round(self.seconds * 1000),
-            address=self.address,
-            at=self.at,
-            **self._object_columns(),
-        )
-
-    def _object_columns(self) -> dict[str, Any]:
-        if self.named is None:
-            return {}
+    def row(self) -> dict[str, Any]:
+        """Return the columns of its `ApiRequest`."""
+        named = self.named
         return {
-            "object_kind": self.named.kind,
-            "object_id": self.named.id,
-            "reference": self.named.reference[:100],
+            "business_id": self.key.business_id,
+            "key": self.key.public_id,
+            "request_id": self.request_id[:128],
+            "method": self.method[:10],
+            "target": mask_target(self.target).replace("\x00", "")[:500],
+            "status": self.status,
+            "code": self.code[:40],
+            "milliseconds": round(self.seconds * 1000),
+            "address": self.address,
+            "at": self.at,
+            "object_kind": named.kind if named else "",
+            "object_id": named.id if named else None,
+            "reference": named.reference[:100] if named else "",
         }
 
 
@@ -217,7 +213,7 @@ class RequestLog:
 def _write(calls: list[Call]) -> None:
     with transaction.atomic():
         if settings.REQUEST_LOG_DAYS:
-            ApiRequest.objects.bulk_create([call.row() for call in calls])
+            insert_many(ApiRequest, [call.row() for call in calls])
         _touch_keys(calls)
 
 

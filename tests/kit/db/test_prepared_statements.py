@@ -1,10 +1,13 @@
 """Prepared statements store the same values as the ORM."""
 
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
+from django.db import DatabaseError, connection, transaction
 
-from kit.db.prepared_statements import insert_if_absent
+from kit.db.prepared_statements import insert_if_absent, insert_many
+from merchants.models import ApiRequest
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.models.transactions import SET_LATER
@@ -61,3 +64,61 @@ def test_a_constant_column_refuses_another_value(field: str, value: object) -> N
         insert_if_absent(new_transaction(**{field: value}), at_default=SET_LATER)
 
     assert not Transaction.objects.exists()
+
+
+def call(**changes: object) -> dict[str, object]:
+    values = {
+        "business_id": BusinessFactory().pk,
+        "key": "pk_1",
+        "request_id": "order-1",
+        "method": "GET",
+        "target": '/api/payments?from="2026"&q=Ọ̀ṣọ́',
+        "status": 200,
+        "code": "",
+        "milliseconds": 7,
+        "address": "2001:db8::1",
+        "at": NOW,
+        "object_kind": ApiRequest.ObjectKind.PAYMENT,
+        "object_id": uuid4(),
+        "reference": "order-1",
+    }
+    return values | changes
+
+
+def test_many_rows_are_stored_as_the_orm_stores_them(django_assert_num_queries) -> None:
+    calls = [call(), call(address=None, object_id=None, object_kind="")]
+
+    with django_assert_num_queries(1):
+        insert_many(ApiRequest, calls)
+
+    ApiRequest.objects.bulk_create([ApiRequest(**each) for each in calls])
+    stored = list(ApiRequest.objects.order_by("pk").values(*calls[0]))
+    assert stored[:2] == stored[2:] == calls
+
+
+def test_columns_of_many_rows_mask_card_numbers() -> None:
+    insert_many(ApiRequest, [call(reference="4084084084084081", target="/api/payments/4084%2D084084084081")])
+
+    stored = ApiRequest.objects.get()
+    assert (stored.reference, stored.target) == ("408408******4081", "/api/payments/408408******4081")
+
+
+def test_none_of_many_rows_is_stored_if_one_is_refused() -> None:
+    with pytest.raises(DatabaseError), transaction.atomic():
+        insert_many(ApiRequest, [call(), call(method=None)])
+
+    assert not ApiRequest.objects.exists()
+
+
+def test_many_rows_need_every_column() -> None:
+    incomplete = call()
+    del incomplete["reference"]
+
+    with pytest.raises(KeyError, match="reference"):
+        insert_many(ApiRequest, [incomplete])
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="rows are JSON on PostgreSQL only")
+def test_many_rows_refuse_values_without_a_text_in_json() -> None:
+    with pytest.raises(TypeError, match="bytes"):
+        insert_many(ApiRequest, [call(status=b"200")])
