@@ -9,6 +9,7 @@ ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
 RUN pip install --no-cache-dir uv==0.13.8
 WORKDIR /app
 COPY pyproject.toml uv.lock ./
+COPY clients/python/pyproject.toml clients/python/
 RUN uv sync --locked --no-default-groups --no-cache
 COPY . .
 # Only collects files; the values are used for nothing, and none of them stays in the image.

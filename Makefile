@@ -66,6 +66,7 @@ lint: install ## check style, types, import contracts, migrations and the API de
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/lint-imports
 	@.venv/bin/mypy
+	@.venv/bin/mypy --config-file clients/python/pyproject.toml clients/python/src
 	@$(RUN) manage.py check_project
 
 format: install ## format the code and apply ruff's fixes
@@ -77,7 +78,7 @@ bench: install ## run the benchmarks: ARGS="--quick", ARGS="ledger api" (needs P
 
 audit: install ## audit locked packages for known vulnerabilities (ARGS=--unless-offline accepts an unavailable index)
 	@$(UV) sync --locked --quiet --group audit
-	@mkdir -p build && $(UV) export --locked --quiet --all-extras --all-groups --no-emit-project --output-file build/requirements.txt >/dev/null
+	@mkdir -p build && $(UV) export --locked --quiet --all-extras --all-groups --no-emit-project --no-emit-local --output-file build/requirements.txt >/dev/null
 	@$(RUN) -m config.checks.package_audit build/requirements.txt $(ARGS)
 
 sbom: $(filter .tools/%,$(UV)) ## write what an installation consists of into build/sbom.json (CycloneDX)

@@ -1,0 +1,1 @@
+"""The command-line tool `sluice`. Each command is a module."""

@@ -1,0 +1,120 @@
+"""Who calls: the keys of a profile, of the environment, or of the sandbox of this folder."""
+
+import json
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sluice.errors import SluiceError
+
+VARIABLES = ("SLUICE_BASE_URL", "SLUICE_API_KEY", "SLUICE_SECRET_KEY")
+SANDBOX = Path("var", "sandbox")
+CURRENT = Path("var", "sandbox.current")
+DEFAULT_PROFILE = "default"
+
+
+class NoCredentials(SluiceError):
+    """No key was found, or what was found can't be used. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """An address and a key pair. Its text shows no secret."""
+
+    base_url: str
+    api_key: str
+    secret_key: str = field(repr=False)
+    source: str = ""
+
+
+def find(profile: str | None = None) -> Credentials:
+    """Return the first that applies: the profile, the environment, the default profile, the sandbox of this folder.
+
+    :raises NoCredentials: none applies, or the one that does is incomplete
+    """
+    if profile:
+        return from_profile(profile)
+    if any(os.environ.get(name) for name in VARIABLES[1:]):
+        return from_environment()
+    if DEFAULT_PROFILE in _profiles():
+        return from_profile(DEFAULT_PROFILE)
+    return from_sandbox()
+
+
+def from_environment() -> Credentials:
+    """Return the keys of SLUICE_BASE_URL, SLUICE_API_KEY and SLUICE_SECRET_KEY.
+
+    :raises NoCredentials: a variable is missing
+    """
+    missing = [name for name in VARIABLES if not os.environ.get(name)]
+    if missing:
+        raise NoCredentials(f"Set {', '.join(missing)} as well.")
+    base_url, api_key, secret_key = (os.environ[name] for name in VARIABLES)
+    return Credentials(base_url, api_key, secret_key, source="the environment")
+
+
+def from_profile(name: str) -> Credentials:
+    """Return the keys of a profile.
+
+    :raises NoCredentials: there is no such profile, or others can read the file
+    """
+    found = _profiles().get(name)
+    if not isinstance(found, dict):
+        raise NoCredentials(f"There is no profile {name} in {profiles_file()}.")
+    return _of_document(found, source=f"the profile {name}")
+
+
+def from_sandbox(folder: Path | None = None) -> Credentials:
+    """Return the keys of a sandbox's demo business, by default of the sandbox that was started last.
+
+    :raises NoCredentials: there is none
+    """
+    place = folder or _current_sandbox()
+    file = place / "credentials.json"
+    if not file.is_file():
+        raise NoCredentials(
+            f"No keys: there is no sandbox in {place}. Start one with `make run`, or set {', '.join(VARIABLES)}."
+        )
+    return _of_document(_read(file), source=f"the sandbox in {place}")
+
+
+def profiles_file() -> Path:
+    config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(config, "sluice", "profiles.json")
+
+
+def _current_sandbox() -> Path:
+    """Return the folder that the last sandbox wrote into `var/sandbox.current`, or the default one."""
+    try:
+        folder = Path(str(_read(CURRENT)["folder"]))
+    except (NoCredentials, KeyError):
+        return SANDBOX
+    return folder if (folder / "credentials.json").is_file() else SANDBOX
+
+
+def _profiles() -> dict[str, object]:
+    file = profiles_file()
+    if not file.is_file():
+        return {}
+    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+        raise NoCredentials(f"{file} can be read by others: chmod 600 {file}")
+    return _read(file)
+
+
+def _read(file: Path) -> dict[str, object]:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        document = None
+    if not isinstance(document, dict):
+        raise NoCredentials(f"{file} can't be read, or is not a JSON object.")
+    return document
+
+
+def _of_document(document: dict[str, object], *, source: str) -> Credentials:
+    values = [document.get(name) for name in ("base_url", "api_key", "secret_key")]
+    if not all(isinstance(value, str) and value for value in values):
+        raise NoCredentials(f"{source} has no base_url, api_key or secret_key.")
+    base_url, api_key, secret_key = map(str, values)
+    return Credentials(base_url, api_key, secret_key, source=source)

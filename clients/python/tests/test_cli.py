@@ -1,0 +1,204 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sluice import signing
+from sluice.credentials import profiles_file
+
+VECTORS = json.loads(Path(__file__, "../../../../tests/data/signing_vectors.json").resolve().read_text())
+SOURCE = Path(__file__, "../../src").resolve()
+KEYS = {
+    "SLUICE_BASE_URL": "https://pay.example",
+    "SLUICE_API_KEY": "pk_sandbox_1",
+    "SLUICE_SECRET_KEY": "sk_sandbox_canary",
+}
+WEBHOOK = VECTORS["webhook"]
+
+
+@pytest.fixture
+def sluice(tmp_path):
+    """Return a function that runs `sluice` in an empty folder."""
+
+    def run(*arguments, body=b"", **environment):
+        keys = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
+        command = [sys.executable, "-m", "sluice", *arguments]
+        return subprocess.run(
+            command, input=body, env=keys | environment, cwd=tmp_path, capture_output=True, check=False
+        )
+
+    return run
+
+
+def _profile(folder, mode=0o600, **keys):
+    file = folder / ".config" / "sluice" / "profiles.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"default": keys}))
+    file.chmod(mode)
+    return file
+
+
+class TestSign:
+    def test_prints_headers_that_the_signature_fits(self, sluice):
+        done = sluice("sign", "post", "/api/payments?a=%3a", "--body", "-", body=b'{"amount":1}', **KEYS)
+
+        headers = dict(line.split(": ", 1) for line in done.stdout.decode().splitlines())
+        text = signing.string_to_sign(
+            timestamp=headers["X-Timestamp"],
+            nonce=headers["X-Nonce"],
+            method="POST",
+            target="/api/payments?a=%3a",
+            body=b'{"amount":1}',
+        )
+        assert done.returncode == 0
+        assert headers["X-Signature"] == signing.sign("sk_sandbox_canary", text)
+        assert done.stdout.endswith(b"\n")
+
+    def test_prints_json(self, sluice):
+        document = json.loads(sluice("sign", "GET", "/api/banks", "--json", **KEYS).stdout)
+
+        assert document.keys() == {"headers", "string_to_sign"}
+        assert document["string_to_sign"].split("\n")[2:4] == ["GET", "/api/banks"]
+
+    def test_prints_a_curl_command_that_sends_the_file_as_it_is(self, sluice, tmp_path):
+        Path(tmp_path, "it's an order.json").write_bytes(b'{"a": 1}\n')
+
+        printed = sluice(
+            "sign", "POST", "/api/payments", "--body", "it's an order.json", "--curl", **KEYS
+        ).stdout.decode()
+
+        shell = f"curl() {{ printf '%s\\n' \"$@\"; }}; {printed}"
+        words = (
+            subprocess.run(["sh", "-c", shell], capture_output=True, check=True).stdout.decode().splitlines()
+        )
+        assert words[-1] == "https://pay.example/api/payments"
+        assert "@it's an order.json" in words
+
+    def test_never_prints_the_secret(self, sluice):
+        for option in ("--headers", "--curl", "--json"):
+            done = sluice("sign", "GET", "/api/banks", option, **KEYS)
+            assert b"canary" not in done.stdout + done.stderr
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["sign", "GET", "api/banks"],
+            ["sign", "GET"],
+            ["sign", "GET", "/api/banks", "--curl", "--headers"],
+            ["sign", "POST", "/api/payments", "--body", "missing.json"],
+            ["unknown"],
+            [],
+        ],
+    )
+    def test_ends_with_2_for_wrong_usage(self, sluice, arguments):
+        done = sluice(*arguments, **KEYS)
+
+        assert done.returncode == 2
+        assert done.stderr
+        assert b"Traceback" not in done.stderr
+
+
+class TestWhoCalls:
+    def test_is_the_environment_before_the_default_profile(self, sluice, tmp_path):
+        _profile(tmp_path, base_url="https://other.example", api_key="pk_other", secret_key="sk_other")
+
+        assert b"pk_sandbox_1" in sluice("sign", "GET", "/api/banks", **KEYS).stdout
+        assert b"pk_other" in sluice("sign", "GET", "/api/banks").stdout
+        assert b"pk_other" in sluice("sign", "GET", "/api/banks", "--profile", "default", **KEYS).stdout
+
+    def test_is_the_sandbox_of_this_folder_otherwise(self, sluice, tmp_path):
+        folder = tmp_path / "var" / "sandbox"
+        folder.mkdir(parents=True)
+        keys = {"base_url": "http://127.0.0.1:8000", "api_key": "pk_here", "secret_key": "sk_here"}
+        (folder / "credentials.json").write_text(json.dumps(keys))
+
+        assert b"pk_here" in sluice("sign", "GET", "/api/banks").stdout
+
+    def test_is_the_sandbox_that_was_started_last(self, sluice, tmp_path):
+        (tmp_path / "var").mkdir()
+        (tmp_path / "elsewhere").mkdir()
+        keys = {"base_url": "http://127.0.0.1:8100", "api_key": "pk_elsewhere", "secret_key": "sk_here"}
+        (tmp_path / "elsewhere" / "credentials.json").write_text(json.dumps(keys))
+        current = {"folder": str(tmp_path / "elsewhere"), "base_url": "http://127.0.0.1:8100"}
+        (tmp_path / "var" / "sandbox.current").write_text(json.dumps(current))
+
+        assert b"pk_elsewhere" in sluice("sign", "GET", "/api/banks").stdout
+
+    def test_is_said_to_be_missing_with_what_to_do(self, sluice):
+        done = sluice("sign", "GET", "/api/banks")
+
+        assert done.returncode == 2
+        assert b"make run" in done.stderr
+        assert b"SLUICE_API_KEY" in done.stderr
+
+    def test_is_refused_if_others_can_read_the_profiles(self, sluice, tmp_path):
+        file = _profile(tmp_path, 0o644, base_url="https://a.example", api_key="pk_1", secret_key="sk_canary")
+
+        done = sluice("sign", "GET", "/api/banks")
+
+        assert done.returncode == 2
+        assert f"chmod 600 {file}".encode() in done.stderr
+        assert b"canary" not in done.stderr
+
+    def test_names_the_missing_variable(self, sluice):
+        done = sluice("sign", "GET", "/api/banks", SLUICE_API_KEY="pk_1")
+
+        assert done.returncode == 2
+        assert b"SLUICE_BASE_URL, SLUICE_SECRET_KEY" in done.stderr
+
+    def test_keeps_profiles_where_the_desktop_says(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+        assert profiles_file() == tmp_path / "sluice" / "profiles.json"
+
+
+class TestVerify:
+    @pytest.fixture
+    def verify(self, sluice):
+        def run(signature, body, key=WEBHOOK["hash_key"]):
+            return sluice("verify", signature, "--json", body=body, WEBHOOK_HASH_KEY=key)
+
+        return run
+
+    def test_says_that_a_signature_is_right(self, verify):
+        done = verify(WEBHOOK["signature"], WEBHOOK["body"].encode())
+
+        assert (done.returncode, json.loads(done.stdout)) == (0, {"valid": True, "causes": []})
+
+    @pytest.mark.parametrize(
+        ("signature", "body", "cause"),
+        [
+            (WEBHOOK["signature"], WEBHOOK["body"] + "\n", "line feed"),
+            (WEBHOOK["signature"].upper(), WEBHOOK["body"], "lower case"),
+            (WEBHOOK["signature"] + " ", WEBHOOK["body"], "blanks"),
+            (WEBHOOK["signature"], json.dumps(json.loads(WEBHOOK["body"]), indent=2), "written again"),
+            (WEBHOOK["signature"][:32], WEBHOOK["body"], "64 hex digits"),
+        ],
+    )
+    def test_names_the_usual_mistakes(self, verify, signature, body, cause):
+        done = verify(signature, body.encode())
+
+        document = json.loads(done.stdout)
+        assert (done.returncode, document["valid"]) == (1, False)
+        assert cause in " ".join(document["causes"])
+
+    def test_says_in_words_what_to_check_with_another_key(self, sluice):
+        done = sluice(
+            "verify", WEBHOOK["signature"], body=WEBHOOK["body"].encode(), WEBHOOK_HASH_KEY="whk_canary"
+        )
+
+        assert done.returncode == 1
+        assert b"key of this endpoint" in done.stdout
+        assert b"canary" not in done.stdout + done.stderr
+
+    def test_ends_with_2_without_a_key(self, sluice):
+        assert sluice("verify", WEBHOOK["signature"]).returncode == 2
+
+
+def test_every_command_has_help_with_an_example(sluice):
+    for command in ("sign", "verify"):
+        assert b"Example: sluice" in sluice(command, "--help").stdout
+    assert sluice("--version").stdout.startswith(b"sluice ")
