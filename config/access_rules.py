@@ -285,6 +285,7 @@ OF_KEYS = {
     "api/events": _read(),
     "api/events/<uuid:event_id>": _read(),
     "api/events/<uuid:event_id>/resend": _write("resend an event"),
+    "api/requests": _read(),
     "api/balance": _read(),
     "api/balance/movements": _read(),
     "api/banks/resolve": _write("look up an account's name"),

@@ -82,7 +82,8 @@ def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: f
 
 def _note_call(request: ApiRequest, response: HttpResponseBase, api_key: ApiKey, *, seconds: float) -> None:
     """Add the request and response to the request log of the key's business."""
-    problem = getattr(response, "data", None) if response.status_code >= HTTPStatus.BAD_REQUEST else None
+    is_success = response.status_code < HTTPStatus.BAD_REQUEST
+    problem = None if is_success else getattr(response, "data", None)
     request_log.note(
         Call(
             key=api_key,
@@ -96,6 +97,7 @@ def _note_call(request: ApiRequest, response: HttpResponseBase, api_key: ApiKey,
             address=client_address(request),
             at=timezone.now(),
             named=getattr(request, "named_object", None),
+            is_logged=not is_success or not getattr(request, "is_left_out_of_log", False),
         )
     )
 

@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("payments.urls")),
     path("", include("virtual_accounts.urls")),
     path("", include("ledger.urls")),
+    path("", include("merchants.urls")),
     path("", include("config.openapi.urls")),
     # The front page and the guides
     path("", include("config.docs_site.urls")),

@@ -28,11 +28,17 @@ class ApiRequest(HttpRequest):
     is_authentic: bool
     rate_limit: dict[str, str]  # headers of the response
     named_object: NamedObject
+    is_left_out_of_log: bool  # unless it is refused
 
 
 def noted_on(request: Request) -> ApiRequest:
     """Return Django's request, from which the middleware reads what views and authentication note."""
     return request._request  # type: ignore[return-value]  # noqa: SLF001
+
+
+def leave_out_of_log(request: Request) -> None:
+    """Leave a request out of the request log if it succeeds."""
+    noted_on(request).is_left_out_of_log = True
 
 
 def note_object(request: Request, kind: str, object_id: UUID, reference: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Rate limits of API keys: writes and reads per second, counted in the shared cache."""
+"""Rate limits of API keys: writes, reads and calls of the sandbox per second, counted in the shared cache."""
 
 import hashlib
 import math
@@ -17,6 +17,8 @@ from merchants.api_requests import noted_on
 log = structlog.get_logger("sluice.rate_limits")
 
 WINDOW = 1  # second
+SANDBOX_PATHS = "/api/sandbox/"
+SANDBOX_CALLS = 20  # reads and writes per window
 EXPORTS, EXPORT_WINDOW = 10, 60  # exports per user, and seconds
 
 
@@ -27,10 +29,7 @@ class PerKeyRateLimit(BaseThrottle):
     """
 
     def allow_request(self, request: Request, view: object) -> bool:
-        is_read = request.method in SAFE_METHODS
-        policy, limit = (
-            ("reads", settings.RATE_LIMIT_READS) if is_read else ("writes", settings.RATE_LIMIT_WRITES)
-        )
+        policy, limit = _policy_of(request)
         now = time.time()
         calls = _count(f"rate:{policy}:{request.auth.pk}:{int(now)}")
         self._left = WINDOW - now % WINDOW
@@ -43,6 +42,15 @@ class PerKeyRateLimit(BaseThrottle):
 
     def wait(self) -> float:
         return self._left
+
+
+def _policy_of(request: Request) -> tuple[str, int]:
+    """Return the name of the limit that a request counts towards, and its calls per window."""
+    if request.path.startswith(SANDBOX_PATHS):
+        return "sandbox", SANDBOX_CALLS
+    if request.method in SAFE_METHODS:
+        return "reads", settings.RATE_LIMIT_READS
+    return "writes", settings.RATE_LIMIT_WRITES
 
 
 def may_export(*, person: int | None) -> bool:

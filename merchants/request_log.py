@@ -61,6 +61,7 @@ class Call:
     address: str | None
     at: datetime
     named: NamedObject | None = None  # the object that it made, changed or read
+    is_logged: bool = True  # or only counted as a use of the key
 
     def row(self) -> dict[str, Any]:
         """Return the columns of its `ApiRequest`."""
@@ -213,7 +214,7 @@ class RequestLog:
 def _write(calls: list[Call]) -> None:
     with transaction.atomic():
         if settings.REQUEST_LOG_DAYS:
-            insert_many(ApiRequest, [call.row() for call in calls])
+            insert_many(ApiRequest, [call.row() for call in calls if call.is_logged])
         _touch_keys(calls)
 
 

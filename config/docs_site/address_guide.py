@@ -241,7 +241,10 @@ def _amount(limit: Limit) -> str:
     if limit in COUNTED:
         return "; ".join(f"{_throttle(each)} per {subject}" for each, subject in COUNTED[limit].items())
     return {
-        Limit.KEY: "`RATE_LIMIT_READS` and `RATE_LIMIT_WRITES` per key and second",
+        Limit.KEY: (
+            f"`RATE_LIMIT_READS` and `RATE_LIMIT_WRITES` per key and second; {rate_limits.SANDBOX_CALLS} calls below "
+            f"`{rate_limits.SANDBOX_PATHS}`"
+        ),
         Limit.CARD_NUMBER: f"{MOST_CARD_NUMBER_MISMATCHES} requests with a different card number per reference",
         Limit.CHALLENGE: f"{Challenge.WRONG_CODES_ALLOWED} wrong codes per payment",
         Limit.PAYER_VIEWS: (

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from config.docs_site import link_limits
 from config.docs_site.guides import DOCS
 from kit.api.answer_fields import Answer, Field, ListOf
+from merchants.views import LOG_ENTRY
 from payments import link_representation as links
 from payments import representation as payments
 from payments.event_representation import EVENT, EVENT_ATTEMPT
@@ -38,6 +39,7 @@ TABLES = (
     FieldTable("payment-links.md", "Field of a checkout", links.CHECKOUT),
     FieldTable("settlement.md", "Field of a batch", payments.SETTLEMENT),
     FieldTable("settlement.md", "Field of an item", payments.SETTLEMENT_ITEM),
+    FieldTable("signing.md", "Field of a request", LOG_ENTRY),
     FieldTable("virtual-accounts.md", "Field of an account", VIRTUAL_ACCOUNT),
     FieldTable("virtual-accounts.md", "Field of `virtual_account_details`", TRANSFER_DETAILS),
     FieldTable("virtual-accounts.md", "Field of an unapplied transfer", payments.UNAPPLIED_TRANSFER),

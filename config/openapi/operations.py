@@ -15,6 +15,8 @@ from config.openapi.descriptions import DECIDE_UNAPPLIED
 from kit.api.answer_fields import Answer
 from kit.api.strict_fields import RequestSerializer
 from ledger.views import BALANCES, BalanceView
+from merchants.filters import RequestFilterSerializer
+from merchants.views import REQUESTS_PAGE, RequestsView
 from payments import filters, link_filters, link_serializers
 from payments import link_representation as links_shown
 from payments import representation as shown
@@ -253,6 +255,10 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         "resendEvent", "Events", {202: Success("Accepted: the event as it is now.", EVENT, examples.RESENT)},
         Body(forms.ResendSerializer, examples.RESEND_REQUESTS, required=False), ("invalid_state",),
     ),
+    (RequestsView, "GET"): Operation(
+        "listRequests", "Requests", _ok(REQUESTS_PAGE, "A page, newest first."), filters=RequestFilterSerializer,
+        is_list=True,
+    ),
     (BalanceView, "GET"): Operation(
         "getBalance", "Balance", _ok(BALANCES, "A balance per currency that your business is enabled for."),
     ),
@@ -291,6 +297,7 @@ TAGS = [
     {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
     {"name": "Events", "description": "Events that you were notified of, with the state of each delivery."},
     {"name": "Webhooks", "description": "The requests that your endpoint receives."},
+    {"name": "Requests", "description": "The log of your requests to this API."},
     {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
     {"name": "Sandbox", "description": "What only the sandbox does."},
     {"name": "Banks", "description": "Where payouts can go."},

@@ -13,10 +13,10 @@ from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.list_rows import ListRows
 from dashboard.ui.lists import ListSpec
-from dashboard.ui.numbered_rows import in_period
 from dashboard.ui.pagination import BY_NUMBER
 from merchants.audit_roles import with_roles
 from merchants.models import AuditEntry, Business, Member
+from merchants.numbered_rows import in_period
 
 # A kind is the part of an action's name before the dot.
 KINDS = [

@@ -13,10 +13,10 @@ from dashboard.ui.field_choices import set_choices
 from dashboard.ui.list_filters import PeriodFilter
 from dashboard.ui.list_rows import ListRows
 from dashboard.ui.lists import ListSpec
-from dashboard.ui.numbered_rows import in_period
 from dashboard.ui.pagination import BY_NUMBER
 from dashboard.ui.tabs import TabSpec
 from merchants.models import ApiKey, ApiRequest, Business
+from merchants.numbered_rows import in_period
 
 STATUS_CLASS = 100  # statuses in a class such as 4xx
 FIRST_ERROR = "4"

@@ -317,6 +317,19 @@ class TestRateLimit:
         assert api.get("/api/banks").status_code == 200
         assert other_api.post(PAYMENTS, orders.payout()).status_code == 201
 
+    @pytest.mark.parametrize("target", ["/api/sandbox/advance", "/api/sandbox/unknown"])
+    def test_of_the_sandbox_is_20_calls_for_reads_and_writes_together(self, api, target):
+        answers = [api.send(method, target) for method in ["POST", "GET"] * 10 + ["POST"]]
+
+        assert 429 not in [answer.status_code for answer in answers[:20]]
+        problem(answers[20], 429, "rate_limited")
+        assert answers[0].headers["RateLimit-Policy"] == '"sandbox";q=20;w=1'
+        assert [answers[number].headers["RateLimit"] for number in (0, 19)] == [
+            '"sandbox";r=19;t=1',
+            '"sandbox";r=0;t=1',
+        ]
+        assert api.get("/api/banks").status_code == 200
+
     def test_restarts_with_the_next_second(self, api):
         for _ in range(4):
             last = api.get("/api/banks")

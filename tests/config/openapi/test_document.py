@@ -25,6 +25,7 @@ from config.openapi.examples import (
 from config.openapi.operations import UNDESCRIBED
 from config.openapi.views import SwaggerView
 from merchants.models import Business
+from merchants.request_log import request_log
 from payments.models import Transaction
 from payments.serializers import CardPaymentSerializer, PayoutSerializer
 from payments.services.payouts import payout_returns
@@ -136,6 +137,7 @@ class TestDocument:
             "listEvents",
             "getEvent",
             "resendEvent",
+            "listRequests",
             "listSettlements",
             "getSettlement",
             "createVirtualAccount",
@@ -420,6 +422,14 @@ class TestAnswers:
             address = f"/api/events/{shown['event_id']}"
             check(api.get(address), "/api/events/{event_id}", "get")
         check(api.get("/api/events?state=none"), "/api/events", "get")
+
+    def test_of_the_request_log_match_their_schema(self, api, check):
+        api.get("/api/banks")
+        api.get("/api/payments/unknown")
+        request_log.flush()
+
+        assert len(check(api.get("/api/requests"), "/api/requests", "get")["data"]) == 2
+        check(api.get("/api/requests?since=today"), "/api/requests", "get")
 
     @pytest.mark.parametrize("name", RESEND_REQUESTS)
     def test_of_resent_events_match_their_schema(self, ada, api, check, name):

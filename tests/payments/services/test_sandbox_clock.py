@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ledger.invariants import check
+from merchants import rate_limits
 from merchants.models import AuditEntry
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, PayoutReturn, Transaction
@@ -221,7 +222,8 @@ class TestRaces:
 
     @pytest.mark.long
     @pytest.mark.parametrize("advanced", WAITING)
-    def test_of_fifty_calls_one_advances(self, api, ada, advanced):
+    def test_of_fifty_calls_one_advances(self, api, ada, advanced, monkeypatch):
+        monkeypatch.setattr(rate_limits, "SANDBOX_CALLS", 50)
         make_endpoint(business=ada.business)
         payment = WAITING[advanced][0](api)
 

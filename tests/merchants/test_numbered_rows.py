@@ -3,14 +3,20 @@
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
-from dashboard.ui.numbered_rows import in_period
 from merchants.models import AuditEntry
+from merchants.numbered_rows import in_period
 from tests.factories import BusinessFactory
 
 pytestmark = pytest.mark.django_db
 
 SPAN = 13
+
+
+@pytest.fixture
+def now():
+    return timezone.now()
 
 
 @pytest.fixture
