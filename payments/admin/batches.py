@@ -34,6 +34,7 @@ from payments.status_names import SETTLEMENT_NAMES
 MAY_DECIDE = "payments.decide_settlementbatch"
 # By the batch's next state. A rejection moves no money, so it needs no second person.
 SUBMITTED = {"approved": Proposal.Action.APPROVE_BATCH, "released": Proposal.Action.RELEASE_BATCH}
+SUBMITTED_STATES: dict[str, str] = {action: state for state, action in SUBMITTED.items()}
 DECISIONS = (*SUBMITTED, "rejected")
 # Staff can't approve a batch that is still being created, which merchants see as open.
 STATE_NAMES = SETTLEMENT_NAMES | {"initiated": "Being created"}
@@ -118,11 +119,18 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         ]
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        if isinstance(row, SettlementBatch) and request.user.has_perm(MAY_DECIDE):
-            return {
-                "decisions": [_form_of(state) for state in BATCH_TRANSITIONS[row.state] if state in DECISIONS]
-            }
-        return {}
+        if not isinstance(row, SettlementBatch):
+            return {}
+        proposal = (
+            Proposal.objects.open(at=clock.now()).filter(target=row.pk).select_related("proposed_by").first()
+        )
+        if not request.user.has_perm(MAY_DECIDE):
+            return {"proposal": proposal}
+        proposed = SUBMITTED_STATES.get(proposal.action, "") if proposal else ""
+        offered = [
+            state for state in BATCH_TRANSITIONS[row.state] if state in DECISIONS and state != proposed
+        ]
+        return {"proposal": proposal, "decisions": [_form_of(state) for state in offered]}
 
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
         form = DecisionForm(request.POST, auto_id=f"%s-{request.POST.get('decision', '')}")

@@ -147,6 +147,19 @@ class TestFourEyes:
         assert said(answer) == [f"Confirmed 3 approvals: {sum_of(batches)}."]
         assert set(SettlementBatch.objects.values_list("state", flat=True)) == {"approved"}
 
+    def test_shows_the_proposal_on_the_batch_instead_of_its_form(self, staff, batches):
+        address = f"{BATCHES}{batches[0].pk}/change/"
+        before = staff.get(address).content.decode()
+        confirm(staff, choose(staff, batches[:1]))
+
+        page = staff.get(address).content.decode()
+
+        assert 'value="approved"' in before
+        assert 'value="approved"' not in page
+        assert 'value="rejected"' in page
+        assert "Approve a settlement batch. Another person must confirm it.</p>" in page
+        assert f'href="{PROPOSALS}{Proposal.objects.get().pk}/change/"' in page
+
     def test_names_batches_with_an_open_proposal(self, staff, batches):
         confirm(staff, choose(staff, batches[:1]))
 
