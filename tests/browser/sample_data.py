@@ -38,6 +38,38 @@ batch_decisions.release(released, **by)
 print(json.dumps({{"rejected": str(rejected), "released": str(released)}}))
 """
 
+# An approved batch whose release waits for a second person, and a top-up that waits for another one than staff@.
+PROPOSALS = """
+import json
+from uuid import uuid4
+from django.test import override_settings
+from kit.db import clock
+from merchants.audit import Actor
+from merchants.models import Business, User
+from payments.business_days import business_day
+from payments.models import Proposal, SettlementBatch
+from payments.services.settlement import batch_decisions, batches
+from payments.services.staff import four_eyes, staff_actions
+now, business = clock.now(), Business.objects.get(pk="{business}")
+list(batches.settle(batches.due(until=business_day(now)), actor="settle", now=now))
+batch = SettlementBatch.objects.get(business=business, state="pending")
+batch_decisions.approve(batch.pk, reason="The bank has received the money.", actor=Actor(name="staff@example.com"), now=now)
+batch.refresh_from_db()
+release = staff_actions.batch_decision(batch, Proposal.Action.RELEASE_BATCH, reason="Today's release")
+top_up = staff_actions.top_up(business=business, currency="NGN", amount=5_000_000, cause=uuid4(), reason="Float for payouts")
+def proposed(action, email):
+    user = User.objects.get(email=email)
+    with override_settings(FOUR_EYES=True):
+        return str(four_eyes.submit(action, user=user, actor=Actor(name=email), now=now).pk)
+User.objects.create_superuser("second@example.com", "{password}")
+print(json.dumps({{
+    "approved": str(batch.pk),
+    "proposals": {{
+        "to-confirm": proposed(release, "second@example.com"), "own": proposed(top_up, "staff@example.com"),
+    }},
+}}))
+"""
+
 BLOCK_A_LINK = """
 from kit.db import clock
 from merchants.audit import Actor
@@ -117,6 +149,12 @@ def create_sample_data(service: Service) -> Iterator[SampleData]:
         assert settled.returncode == 0, settled.stderr
         ids["batches"] = json.loads(settled.stdout.splitlines()[-1])
         ids |= virtual_accounts(client)
+        waiting = service.command(
+            "shell", "-v0", "-c", PROPOSALS.format(business=owner["business"], password=PASSWORD)
+        )
+        assert waiting.returncode == 0, waiting.stderr
+        proposed = json.loads(waiting.stdout.splitlines()[-1])
+        ids["proposals"], ids["batches"]["approved"] = proposed["proposals"], proposed["approved"]
         ids |= checkouts(client)
         ids |= further_links(client)
         service.command("shell", "-v0", "-c", BLOCK_A_LINK.format(link=ids["payment_link_blocked"]))

@@ -82,7 +82,7 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
         *accounts(data),
         *unapplied(data, page),
         PageState("settlements", "/dashboard/settlements/"),
-        PageState("settlements-none", "/dashboard/settlements/?state=approved"),
+        PageState("settlements-none", "/dashboard/settlements/?until=2001-01-01"),
         *[
             PageState(f"settlement-{state}", f"/dashboard/settlements/{batch}/")
             for state, batch in data.ids["batches"].items()

@@ -44,6 +44,11 @@ def for_staff(data: SampleData, page: Page) -> list[PageState]:
         PageState("admin-queried-one", f"/admin/payments/transaction/{data.ids['queried']}/change/"),
         PageState("admin-batches-selected", OPEN_BATCHES, select_all),
         PageState("admin-batches-review", OPEN_BATCHES, review),
+        PageState("admin-batch-release-proposed", f"{BATCHES}{data.ids['batches']['approved']}/change/"),
+        *[
+            PageState(f"admin-proposal-{name}", f"/admin/payments/proposal/{proposal}/change/")
+            for name, proposal in data.ids["proposals"].items()
+        ],
         *models(data, page, list(dict.fromkeys(each.partition("?")[0] for each in lists))),
         PageState("admin-batches-approved", OPEN_BATCHES, approve),
         PageState("admin-batches-none", OPEN_BATCHES),
