@@ -339,7 +339,7 @@ class TestObjects:
         for address, name in zip(made, names, strict=True):
             page = developer.get(REQUESTS, {"object": address.split("/")[3]}).content.decode()
 
-            assert f'aria-label="Object: {name}">{name}</summary>' in page
+            assert f'aria-label="Object: {name}"><span class="cut">{name}</span>' in page
 
     def test_link_to_their_requests(self, developer, made):
         for address in made:
