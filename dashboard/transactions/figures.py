@@ -69,8 +69,14 @@ def debited_by(payout: Transaction) -> int:
     return payout.amount + fee_of(payout, captured=0)
 
 
+def was_never_debited(payout: Transaction) -> bool:
+    """Return whether a payout failed because the balance was too low. Others are debited when they are accepted."""
+    is_failed = payout.status == Transaction.Status.FAILED
+    return is_failed and payout.response_code == WALLET_TOO_LOW.code
+
+
 def _why_not_debited(failed: Transaction) -> str:
-    if failed.response_code == WALLET_TOO_LOW.code:
+    if was_never_debited(failed):
         return "Your balance was too low"
     return f"{money(debited_by(failed), failed.currency)} credited back"
 

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.transactions.figures import debited_by
+from dashboard.transactions.figures import debited_by, was_never_debited
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.ui.related import RelatedObject
 from kit.db import clock
@@ -171,11 +171,13 @@ def refund_link(refund: CardOperation, transaction: Transaction) -> RelatedObjec
 
 
 def _movements(transaction: Transaction, returns: Sequence[PayoutReturn]) -> Iterator[RelatedObject]:
-    """Return the debit of a payout, and the credits of what its bank returned."""
-    is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
-    if not is_payout or transaction.status == Transaction.Status.FAILED:
+    """Return the debit of a payout, and the credits of its failure and of what its bank returned."""
+    if transaction.request_type != Transaction.RequestType.PAYOUT or was_never_debited(transaction):
         return
-    yield movement_link(-debited_by(transaction), transaction.currency, at=transaction.created_at)
+    debited = debited_by(transaction)
+    yield movement_link(-debited, transaction.currency, at=transaction.created_at)
+    if transaction.status == Transaction.Status.FAILED and transaction.finished_at:
+        yield movement_link(debited, transaction.currency, at=transaction.finished_at, note=" credited back")
     for each in returns:
         if each.applied == PayoutReturn.Applied.REVERSED:
             yield movement_link(each.amount, each.currency, at=each.at, note=" returned")

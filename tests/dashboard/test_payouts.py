@@ -113,6 +113,11 @@ def tiles(browser, payout):
     return {each.name: (each.amount, each.note) for each in figures}
 
 
+def movements(browser, payout):
+    related = browser.get(f"{PAYOUTS}{payout.pk}/").context["detail"].related
+    return [each.text for each in related if each.name == "Balance movement"]
+
+
 class TestPayoutPage:
     def test_sums_up_a_failed_payout_as_it_does_others(self, browser, ada, now):
         failed = start(orders.payout(amount=10_051), business=ada.business, now=now)
@@ -123,25 +128,26 @@ class TestPayoutPage:
             "Debited": (0, "NGN 110.51 credited back"),
         }
 
+    def test_leads_to_the_debit_and_the_credit_of_a_failed_payout(self, browser, ada, now):
+        failed = start(orders.payout(amount=10_051), business=ada.business, now=now)
+
+        assert movements(browser, failed) == ["\N{MINUS SIGN}NGN 110.51", "+NGN 110.51 credited back"]
+
     def test_says_that_the_balance_was_too_low(self, browser, ada, now, settings):
         settings.PAYOUT_REQUIRES_BALANCE = True
 
         refused = start(orders.payout(amount=250_000), business=ada.business, now=now)
 
         assert tiles(browser, refused)["Debited"] == (0, "Your balance was too low")
+        assert movements(browser, refused) == []
 
     def test_includes_the_fee_of_a_pending_payout(self, browser, ada, now):
         unanswered = orders.payout(customer={**CUSTOMER, "account_number": LOST_ANSWER_ACCOUNT})
         pending = start(unanswered, business=ada.business, now=now)
-        [movement] = [
-            each
-            for each in browser.get(f"{PAYOUTS}{pending.pk}/").context["detail"].related
-            if each.name == "Balance movement"
-        ]
 
         assert tiles(browser, pending)["Fee"] == (1_000, "")
         assert tiles(browser, pending)["Debited"] == (251_000, "From your balance")
-        assert movement.text == "\N{MINUS SIGN}NGN 2,510.00"
+        assert movements(browser, pending) == ["\N{MINUS SIGN}NGN 2,510.00"]
 
     def test_calls_a_failed_payout_a_payout(self, browser, ada, now):
         failed = start(orders.payout(amount=10_051), business=ada.business, now=now)
