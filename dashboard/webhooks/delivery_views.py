@@ -65,8 +65,7 @@ def replay(request: HttpRequest, membership: Membership, delivery_id: UUID) -> H
     delivery = _own(membership, delivery_id)
     (is_resent,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
     if is_resent:
-        messages.success(request, "Resending with the same ID and body, signed with the current key.")
-        _warn_if_failing(request, membership)
+        _say_resent(request, membership, "Resending with the same ID and body, signed with the current key.")
     elif not delivery.has_payload:
         messages.warning(
             request, "This delivery can't be resent. Its body was deleted at the end of its retention period."
@@ -92,8 +91,7 @@ def replay_selected(request: HttpRequest, membership: Membership) -> HttpRespons
     if not chosen:
         messages.warning(request, "Select the deliveries to resend.")
     if resent:
-        messages.success(request, f"Resending {counted(resent, 'delivery', 'deliveries')}.")
-        _warn_if_failing(request, membership)
+        _say_resent(request, membership, f"Resending {counted(resent, 'delivery', 'deliveries')}.")
     if left:
         subject = counted(left, "delivery was", "deliveries were")
         messages.warning(
@@ -118,20 +116,23 @@ def replay_range_page(request: HttpRequest, membership: Membership) -> HttpRespo
         if request.method == "POST":
             keys = list(chosen[:AT_ONCE])
             sent = sum(services.replay(keys, actor=person_acting(request), now=clock.now()))
-            messages.success(request, f"Resending {counted(sent, 'delivery', 'deliveries')}.")
-            _warn_if_failing(request, membership)
+            _say_resent(request, membership, f"Resending {counted(sent, 'delivery', 'deliveries')}.")
             return redirect("dashboard-deliveries")
         context["count"] = len(list(islice(chosen[: AT_ONCE + 1], AT_ONCE + 1)))
     return render(request, "dashboard/webhooks/replay.html", context)
 
 
-def _warn_if_failing(request: HttpRequest, membership: Membership) -> None:
-    """Say that what was just resent may fail again, because the endpoint accepts no deliveries."""
+def _say_resent(request: HttpRequest, membership: Membership, text: str) -> None:
+    """Add the message, with a warning while the endpoint accepts no deliveries."""
     outage = outage_of(membership.business.pk)
-    if outage is not None:
-        since = moment_text(outage.began_at)
-        text = f"Your endpoint has been failing since {since}. If it fails again, resend when your server is ready."
-        messages.warning(request, text)
+    if outage is None:
+        messages.success(request, text)
+        return
+    since = moment_text(outage.began_at)
+    failing = (
+        f"Your endpoint has been failing since {since}. If it fails again, resend when your server is ready."
+    )
+    messages.warning(request, f"{text} {failing}")
 
 
 def _own(membership: Membership, delivery_id: UUID) -> Delivery:

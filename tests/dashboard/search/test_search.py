@@ -193,15 +193,16 @@ class TestPayments:
         monkeypatch.setattr("dashboard.search.results.MOST_COUNTED", 8)
         counted = browser.get("/dashboard/search/", {"q": "Adaeze"}).content.decode()
 
-        assert '6 of 9 · <a href="/dashboard/payments/?q=Adaeze">Show all</a>' in shown
-        assert "6 of 8+" in counted
+        assert ">6 of 9</span></h2>" in shown
+        assert 'href="/dashboard/payments/?q=Adaeze">Show all in payments</a>' in shown
+        assert ">6 of 8+</span></h2>" in counted
 
     def test_that_are_all_shown_lead_to_the_list(self, browser, payment):
         index_search()
 
         shown = browser.get("/dashboard/search/", {"q": "Adaeze"}).content.decode()
 
-        assert '<a href="/dashboard/payments/?q=Adaeze">Search in payments</a>' in shown
+        assert 'href="/dashboard/payments/?q=Adaeze">Search in payments</a>' in shown
 
     def test_that_are_card_checks_lead_to_card_checks(self, browser, business, now):
         for _ in range(7):
@@ -210,7 +211,9 @@ class TestPayments:
 
         shown = browser.get("/dashboard/search/", {"q": "4081"}).content.decode()
 
-        assert '7 · <a href="/dashboard/payments/?q=4081&amp;request_type=card_check">Show all</a>' in shown
+        address = "/dashboard/payments/?q=4081&amp;request_type=card_check"
+        assert ">6 of 7</span></h2>" in shown
+        assert f'href="{address}">Show all in card checks</a>' in shown
 
     def test_with_a_frequent_prefix_show_the_newest(self, business, now, monkeypatch):
         monkeypatch.setattr("dashboard.search.queries.MOST_TERMS", 3)
