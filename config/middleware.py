@@ -14,7 +14,7 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
-from django.http.response import HttpResponseBase, HttpResponseRedirectBase
+from django.http.response import HttpResponseBase, HttpResponseRedirectBase, ResponseHeaders
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
@@ -37,6 +37,7 @@ SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")
 UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\Z")
 
 MACHINES = ("/api/", "/bank/")  # called by programs: no session, cookies or forms
+PAYERS = ("/3ds/", "/pay/", "/l/", "/checkout/")  # pages without sign-in
 
 log = structlog.get_logger("sluice.requests")
 
@@ -132,12 +133,21 @@ class SecurityHeaders:
             f"form-action 'self' {form_action}".rstrip()
         )
         headers["X-Frame-Options"] = "DENY"
-        # The URL of a payer's page is a credential and must never be sent as a referrer. Other pages need their
-        # origin for CSRF protection: with no-referrer, browsers send `Origin: null`, as a forged form would.
-        is_secret = request.path.startswith(("/3ds/", "/pay/", "/l/", "/checkout/"))
-        headers["Referrer-Policy"] = "no-referrer" if is_secret else "same-origin"
+        # Other pages than payers' need their origin for CSRF protection: with no-referrer, browsers send
+        # `Origin: null`, as a forged form would.
+        headers["Referrer-Policy"] = "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        if request.path.startswith(PAYERS):
+            _keep_private(headers)
         return response
+
+
+def _keep_private(headers: ResponseHeaders) -> None:
+    """Set the headers of every response to a payer, errors included. The URL is a credential."""
+    headers["Referrer-Policy"] = "no-referrer"
+    headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"
+    headers["X-Robots-Tag"] = "noindex, nofollow"
+    headers.setdefault("Cache-Control", "no-store")
 
 
 # Load balancers and supervisors probe a process by its IP address, not by a host name.

@@ -28,7 +28,6 @@ VIEWS, UNKNOWN, STATES = (
     30,
 )  # a minute: pages of an address, its wrong addresses, states of a checkout
 OWN_ORIGIN = {"same-origin", "none", ""}
-PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=()"
 TOO_MANY = Ending("warning", "Too many requests", "Wait a minute, then load this page again.")
 FAILED_FOR = 5  # seconds
 FAILED = Ending(
@@ -52,7 +51,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 def payer_page(view: PageView, *, is_counted: bool = True) -> PageView:
-    """Wrap a page of a payment link: uncached, without a session, limited per address, and framed by no one.
+    """Wrap a page of a payment link: uncached, without a session, and limited per address.
 
     `is_counted` says whether the view counts towards the limit of its address.
     """
@@ -63,14 +62,10 @@ def payer_page(view: PageView, *, is_counted: bool = True) -> PageView:
     @wraps(view)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if is_counted and not _is_within("views", "payer-pages", network(request), most=VIEWS):
-            response = notice(request, TOO_MANY, status=HTTPStatus.TOO_MANY_REQUESTS, retry_after=60)
-        elif request.method == "POST" and not is_from_own_page(request):
-            response = notice(request, FOREIGN, status=HTTPStatus.FORBIDDEN)
-        else:
-            response = _answer(view, request, *args, **kwargs)
-        response.headers["Permissions-Policy"] = PERMISSIONS
-        response.headers["X-Robots-Tag"] = "noindex, nofollow"
-        return response
+            return notice(request, TOO_MANY, status=HTTPStatus.TOO_MANY_REQUESTS, retry_after=60)
+        if request.method == "POST" and not is_from_own_page(request):
+            return notice(request, FOREIGN, status=HTTPStatus.FORBIDDEN)
+        return _answer(view, request, *args, **kwargs)
 
     return page
 

@@ -6,14 +6,18 @@ for notice of changes to them and to its headers. A change of these pages change
 
 import re
 from datetime import timedelta
+from functools import partial
 from html import unescape
 from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from payments.models import PaymentLink, Transaction
+from payments.urls import urlpatterns
 from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD
 
@@ -42,6 +46,14 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "X-Robots-Tag": "noindex, nofollow",
+}
+PRIVATE = {
+    name: value for name, value in HEADERS.items() if name not in {"Cache-Control", "Content-Security-Policy"}
+}
+PAYER_PAGES = {
+    pattern.name: pattern
+    for pattern in urlpatterns
+    if str(pattern.pattern).startswith(("3ds/", "pay/", "l/", "checkout/"))
 }
 OTHERS = {"Content-Length", "Content-Type", "Expires", "Vary", "X-Request-Id"}
 
@@ -72,6 +84,39 @@ def pages(link):
     return found
 
 
+def address_of(page, **known):
+    """Return the address of a payer's page, with unknown values where none are given."""
+    unknown = {"token": "A" * 32, "slug": "nothing-here", "payment_id": uuid4(), "colour": "ffff00"}
+    return reverse(
+        page, kwargs={name: (unknown | known)[name] for name in PAYER_PAGES[page].pattern.converters}
+    )
+
+
+@pytest.fixture
+def addresses(link):
+    """Return functions that make what a payer's page shows, and return its address."""
+
+    def of_checkout(page):
+        return address_of(page, token=begin(link, method="virtual_account").token)
+
+    def receipt():
+        pay_by_card(checkout := begin(link))
+        return address_of("receipt", token=checkout.token)
+
+    made = {page: partial(of_checkout, page) for page in PAYER_PAGES}
+    return made | {
+        "challenge": lambda: address_of(
+            "challenge", token=pay_by_card(begin(link), CHALLENGED_CARD).challenge.token
+        ),
+        "pay": lambda: address_of(
+            "pay", payment_id=pay_by_transfer(begin(link, method="virtual_account")).pk
+        ),
+        "link": lambda: address_of("link", slug=link.slug),
+        "receipt": receipt,
+        "theme": lambda: address_of("theme", colour="123456"),
+    }
+
+
 def inputs(page):
     """Return the attributes of each visible field, by its name."""
     found = {}
@@ -94,6 +139,19 @@ class TestScriptsAndHeaders:
         given = dict(pages[name].headers)
         assert {header: given.get(header) for header in HEADERS} == HEADERS
         assert set(given) - set(HEADERS) <= OTHERS
+
+    @pytest.mark.parametrize("page", PAYER_PAGES)
+    def test_every_address_of_payers_is_as_private(self, addresses, page):
+        payer = Client(raise_request_exception=False)
+        known, unknown = addresses[page](), address_of(page)
+
+        answers = [getattr(payer, method)(at) for at in (known, unknown) for method in ("get", "put", "post")]
+
+        for answer in answers:
+            assert answer.status_code < 500
+            assert {name: answer.headers.get(name) for name in PRIVATE} == PRIVATE
+            assert "no-store" in answer.headers["Cache-Control"] or page == "theme"
+            assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
     def test_the_script_of_the_card_page_has_its_hash(self, pages):
         assert re.search(r'checkout\.js" integrity="sha384-[\w+/]{64}" defer', pages["card"].content.decode())
