@@ -9,7 +9,7 @@ OUTCOMES = Counter(
 )
 CHECKOUT_STEPS = Counter(
     "sluice_checkout_steps_total",
-    "Steps of payers at payment links: opened, started, attempted, paid, or declined (ended without payment).",
+    "Steps of payers at payment links: opened, started, attempted, paid, or declined (a card that failed).",
     ["step"],
 )
 CHECKOUT_REFUSALS = Counter(

@@ -153,8 +153,12 @@ def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause,
 def _count(finished: Transaction, outcome: Outcome) -> None:
     """Count an outcome in the metrics, and the end of an attempt at a payment link."""
     OUTCOMES.labels(finished.request_type, finished.method, outcome.code).inc()
-    if finished.payment_link_id is not None:
-        CHECKOUT_STEPS.labels("paid" if outcome.is_success else "declined").inc()
+    if finished.payment_link_id is None:
+        return
+    if outcome.is_success:
+        CHECKOUT_STEPS.labels("paid").inc()
+    elif finished.method == Transaction.Method.CARD:  # a transfer that ends unpaid isn't declined
+        CHECKOUT_STEPS.labels("declined").inc()
 
 
 def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:
