@@ -1,4 +1,5 @@
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import DatabaseError, transaction
@@ -7,6 +8,7 @@ from django.utils import timezone
 from merchants.models import AuditEntry
 from payments.models import PaymentLink
 from tests import orders
+from tests.link_payments import begin, make_link, pay_by_card
 
 pytestmark = pytest.mark.django_db
 
@@ -368,3 +370,23 @@ def test_a_payment_request_has_no_payment_link_id(api):
     answer = api.post("/api/payments", orders.card_payment(payment_link_id="x"))
 
     assert field_errors(answer) == {"payment_link_id": "unknown_field"}
+
+
+def test_a_pending_challenge_shows_the_page_where_its_payer_confirms(api, client):
+    checkout = begin(link := make_link(api))
+    payment = pay_by_card(checkout, orders.CHALLENGED_CARD)
+
+    one = api.get(f"/api/payments/{payment.reference}")
+    [listed] = api.get(f"/api/payments?payment_link_id={link.pk}").json()["data"]
+
+    shown = one.json()
+    assert (shown["status"], shown["response_code"]) == ("pending", "10001")
+    assert listed["redirect_link"] == shown["redirect_link"]
+    page = client.get(urlsplit(shown["redirect_link"]).path).content.decode()
+    for text in (link.business.name, "NGN 15,000.00", "2503", "Approve", "Decline"):
+        assert text in page, text
+    assert "redirect_url" not in shown
+    assert checkout.token not in one.content.decode()
+
+    api.post(f"/api/payments/{payment.reference}/cancel", {})
+    assert "redirect_link" not in api.get(f"/api/payments/{payment.reference}").json()
