@@ -18,6 +18,10 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
+VARIABLES := ARGS DATA PORT PYTHON
+UNKNOWN := $(filter-out $(VARIABLES),$(foreach given,$(MAKEOVERRIDES),$(firstword $(subst =, ,$(given)))))
+$(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
+
 .PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi addresses field-tables fonts clean
 
 help: ## show this list

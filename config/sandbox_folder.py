@@ -11,6 +11,18 @@ from pathlib import Path
 from typing import Any
 
 OWNER_ONLY = 0o600
+PROJECT = Path(__file__).resolve().parent.parent
+DEFAULT = PROJECT / "var" / "sandbox"
+CURRENT = PROJECT / "var" / "sandbox.current"  # the folder and address of the sandbox that was started last
+
+
+def started_last(current: Path = CURRENT) -> Path | None:
+    """Return the folder of the sandbox that was started last, if it still has credentials."""
+    try:
+        folder = Path(json.loads(current.read_text())["folder"])  # noqa: TID251  (our file)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return folder if (folder / "credentials.json").is_file() else None
 
 
 class SandboxFolder:
@@ -54,6 +66,12 @@ class SandboxFolder:
     def write_credentials(self, document: dict[str, Any]) -> None:
         self.credentials.unlink(missing_ok=True)
         self._create(self.credentials, document)
+
+    def become_current(self, current: Path = CURRENT) -> None:
+        """Note that this is the sandbox that was started last, for commands in another terminal."""
+        current.parent.mkdir(parents=True, exist_ok=True)
+        current.unlink(missing_ok=True)
+        self._create(current, {"folder": str(self.path), "base_url": self.address()})
 
     def _create(self, path: Path, document: dict[str, Any]) -> None:
         """Create a file atomically. If it exists already, it is left unchanged."""

@@ -12,7 +12,7 @@ from iso4217 import Currency
 from kombu import Queue
 
 from config import env, logs
-from config.sandbox_folder import SandboxFolder
+from config.sandbox_folder import DEFAULT, SandboxFolder
 from kit import banks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -24,9 +24,7 @@ SANDBOX = ENVIRONMENT == "sandbox"
 env.stop_if_invalid("ENVIRONMENT")  # most defaults follow from it
 DEBUG = env.flag("DEBUG", default=False)
 
-SANDBOX_FOLDER = SandboxFolder(
-    Path(env.text("SANDBOX_DATA", default=str(BASE_DIR / "var" / "sandbox"))).resolve()
-)
+SANDBOX_FOLDER = SandboxFolder(Path(env.text("SANDBOX_DATA", default=str(DEFAULT))).resolve())
 
 
 def _secret(name: str) -> str:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 
+from config import variable_names
 from kit import connectors
 
 RAILS = {
@@ -40,6 +41,12 @@ def every_rail_has_a_connector(**_: Any) -> list[checks.CheckMessage]:
         for name, what in RAILS.items()
         if not getattr(settings, name)
     ]
+
+
+@checks.register()
+def variables_are_spelt_right(**_: Any) -> list[checks.CheckMessage]:
+    """Report names of variables that are similar to ours. Not a warning: they may belong to other programs."""
+    return [checks.Info(sentence, id="sluice.variables") for sentence in variable_names.misspelt()]
 
 
 @checks.register()

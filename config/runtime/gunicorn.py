@@ -7,11 +7,12 @@ so that counters start at zero.
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from importlib import import_module
 from typing import Any
 
-from config import env
+from config import env, variable_names
 
 metrics_folder = tempfile.mkdtemp(prefix="sluice-metrics-")
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_folder
@@ -23,6 +24,7 @@ threads = env.number("WEB_THREADS", default=4, minimum=1)
 # Wrong settings stop the master here. In a worker, they would cause endless restarts.
 import_module("config.settings")
 env.stop_if_invalid()
+print(*variable_names.misspelt(), sep="\n", end="", file=sys.stderr)  # noqa: T201
 worker_class = "config.runtime.web_worker.WebWorker"
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
 keepalive = 30  # seconds; longer than the proxy's, so that the proxy closes first

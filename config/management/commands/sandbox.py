@@ -1,6 +1,7 @@
 import json
 import os
 import secrets
+import shlex
 import socket
 import sys
 from argparse import ArgumentParser
@@ -13,7 +14,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections, transaction
 from django.utils import timezone
 
+from config import variable_names
 from config.runtime.embedded import EmbeddedServer
+from config.sandbox_folder import DEFAULT
 from merchants.audit import Actor
 from merchants.businesses import new_password, open_business
 from merchants.curl import sign_call
@@ -67,9 +70,12 @@ class Command(BaseCommand):
         _require_free(port)
         self._restart_in_folder(port=port, data=data)
         settings.SANDBOX_FOLDER.protect_database()
+        for sentence in variable_names.misspelt():
+            self.stderr.write(sentence)
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         greeting = self._greeting(self._credentials())
+        settings.SANDBOX_FOLDER.become_current()
         connections.close_all()  # the server process opens its own
         EmbeddedServer(port=port, when_ready=lambda: self._say(greeting)).run()
 
@@ -119,6 +125,7 @@ class Command(BaseCommand):
         link = self._demo_link(key.business)
         body = json.dumps(DEMO_PAYMENT | {"reference": f"first-{secrets.token_hex(4)}"})
         curl = sign_call(key=key, method="POST", target="/api/payments", body=body).curl_line()
+        export = f"export SANDBOX_DATA={shlex.quote(str(folder.path))}\n" if folder.path != DEFAULT else ""
         return f"""
 Sluice is ready at {base} (Ctrl-C stops it).
 
@@ -134,7 +141,8 @@ Your first card payment: paste this within five minutes.
 
 {curl}
 
-More of them: .venv/bin/python manage.py sign_request --help
+In a second terminal:
+{export}.venv/bin/sluice sign GET /api/banks --curl | sh
 """
 
     def _say(self, greeting: str) -> None:

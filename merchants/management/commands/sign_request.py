@@ -12,11 +12,22 @@ from merchants.models import ApiKey
 from merchants.signed_headers import HEADERS
 
 
+def _no_key() -> str:
+    if not settings.SANDBOX:
+        return "Choose the signing key with --api-key pk_..."
+    return (
+        f"There is no sandbox in {settings.SANDBOX_FOLDER.path}. Start one with `make run`, or name the folder of one "
+        "that exists: export SANDBOX_DATA=folder."
+    )
+
+
 class Command(BaseCommand):
     help = (
         "Sign a request and print it as a curl command, valid for five minutes and one use. "
         "Example: manage.py sign_request GET /api/banks"
     )
+
+    requires_system_checks: list[str] = []  # they take longer than the rest
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("method", help="GET or POST")
@@ -56,7 +67,7 @@ class Command(BaseCommand):
         if public_id is None:
             credentials = settings.SANDBOX_FOLDER.read_credentials() if settings.SANDBOX else None
             if credentials is None:
-                raise CommandError("Choose the signing key with --api-key pk_...", returncode=2)
+                raise CommandError(_no_key(), returncode=2)
             public_id = credentials["api_key"]
         key: ApiKey | None = ApiKey.objects.usable(at=timezone.now()).filter(public_id=public_id).first()
         if key is None:

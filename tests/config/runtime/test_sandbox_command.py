@@ -1,11 +1,89 @@
 import json
+import os
+import subprocess
 
 import pytest
 from django.core.management import CommandError, call_command
 
+import manage
+from config.env import PROJECT
 from config.management.commands.sandbox import Command
-from config.sandbox_folder import SandboxFolder
+from config.sandbox_folder import SandboxFolder, started_last
 from merchants.models import ApiKey, User
+
+
+class TestSecondTerminal:
+    """Runs real commands, which find the sandbox that another terminal started last."""
+
+    @pytest.fixture
+    def current(self, tmp_path):
+        folder = SandboxFolder(tmp_path / "shop")
+        folder.keys()
+        folder.write_credentials(
+            {"base_url": "http://127.0.0.1:8100", "api_key": "pk_1", "secret_key": "sk_1"}
+        )
+        folder.become_current(tmp_path / "sandbox.current")
+        return tmp_path / "sandbox.current"
+
+    def test_notes_folder_and_address_for_its_owner_only(self, current, tmp_path):
+        assert json.loads(current.read_text()) == {
+            "folder": str(tmp_path / "shop"),
+            "base_url": "http://127.0.0.1:8100",
+        }
+        assert current.stat().st_mode & 0o077 == 0
+
+    def test_finds_the_one_that_was_started_last_while_it_has_credentials(self, current, tmp_path):
+        assert started_last(current) == tmp_path / "shop"
+
+        (tmp_path / "shop" / "credentials.json").unlink()
+        assert started_last(current) is None
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"folder": 1}', "nonsense"])
+    def test_ignores_a_file_that_is_none(self, current, content):
+        current.write_text(content)
+
+        assert started_last(current) is None
+
+    def test_takes_the_place_of_an_earlier_one(self, current, tmp_path):
+        other = SandboxFolder(tmp_path / "other")
+        other.keys()
+        other.write_credentials({"base_url": "http://127.0.0.1:8200"})
+        other.become_current(current)
+
+        assert started_last(current) == tmp_path / "other"
+
+    def test_is_used_by_a_command_unless_a_variable_names_another(self, monkeypatch, capsys, tmp_path):
+        monkeypatch.delenv("SANDBOX_DATA", raising=False)
+        monkeypatch.setattr(manage, "started_last", lambda: tmp_path)
+
+        manage.use_the_sandbox_that_was_started_last()
+        manage.use_the_sandbox_that_was_started_last()
+
+        assert os.environ["SANDBOX_DATA"] == str(tmp_path)
+        assert capsys.readouterr().err.splitlines() == [
+            f"Using the sandbox in {tmp_path}, which was started last."
+        ]
+
+    @pytest.mark.parametrize("environment", [{"ENVIRONMENT": "production"}, {"SANDBOX_DATA": "elsewhere"}])
+    def test_is_not_used_in_production_or_if_another_is_named(self, monkeypatch, tmp_path, environment):
+        monkeypatch.delenv("SANDBOX_DATA", raising=False)
+        monkeypatch.setattr(manage, "started_last", lambda: tmp_path)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+        manage.use_the_sandbox_that_was_started_last()
+
+        assert os.environ.get("SANDBOX_DATA") == environment.get("SANDBOX_DATA")
+
+
+class TestMake:
+    def test_refuses_a_misspelt_variable_and_names_the_known_ones(self):
+        refused = subprocess.run(
+            ["make", "-n", "run", "PROT=8100"], cwd=PROJECT, capture_output=True, check=False
+        )
+
+        assert refused.returncode == 2
+        assert b"PROT? Known: ARGS DATA PORT PYTHON" in refused.stderr
 
 
 class TestPort:
