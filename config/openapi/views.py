@@ -1,5 +1,7 @@
 """The API description and its page, the only URLs under /api/ without a signature."""
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +21,8 @@ from kit.api.errors import Problem
 from kit.api.field_errors import closest
 from kit.api.open_view import OpenView
 
+VALUE = re.compile(r"<\w+:(\w+)>")  # in a route
+
 
 class NoSuchPath(Problem):
     """No route has this path. The detail names a path that is close to it, if there is one."""
@@ -36,7 +40,7 @@ class NoSuchEndpoint(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        suggestion = closest(request.path, _fixed_paths())
+        suggestion = _closest_path(request.path)
         if suggestion:
             raise NoSuchPath(f"There is no such path; did you mean {suggestion}?")
         raise NoSuchPath
@@ -52,10 +56,35 @@ class NoSuchCollection(OpenView):
         raise NoSuchPath
 
 
+def _closest_path(path: str) -> str:
+    """Return the path of the API that is closest, with `{reference}` for a reference; empty if none is close."""
+    asked = path.rstrip("/").split("/")
+    near = {_with_values(known, asked): "/".join(known) for known in _paths() if _is_near(known, asked)}
+    found = near.get(closest("/".join(asked), near))
+    return found or closest(path, ["/".join(known) for known in _paths() if not any(map(_is_value, known))])
+
+
+def _is_near(known: Sequence[str], asked: Sequence[str]) -> bool:
+    """Return whether each segment of a path is close to that of a known path, except its values."""
+    return len(known) == len(asked) and all(
+        _is_value(name) or closest(given, [name]) or given == name
+        for name, given in zip(known, asked, strict=True)
+    )
+
+
+def _with_values(known: Sequence[str], asked: Sequence[str]) -> str:
+    return "/".join(given if _is_value(name) else name for name, given in zip(known, asked, strict=True))
+
+
+def _is_value(segment: str) -> bool:
+    return segment.startswith("{")
+
+
 @lru_cache(maxsize=1)
-def _fixed_paths() -> list[str]:
-    """Return the paths of the API that have no reference in them."""
-    return [f"/{route}" for route, _ in routes() if route.startswith("api/") and "<" not in route]
+def _paths() -> list[list[str]]:
+    """Return the segments of each path of the API, as the description of the API writes them."""
+    written = [VALUE.sub(r"{\1}", route) for route, _ in routes() if route.startswith("api/")]
+    return [f"/{path}".split("/") for path in written]
 
 
 class OpenAPIView(OpenView):

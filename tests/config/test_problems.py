@@ -84,6 +84,13 @@ class TestProblem:
         [
             ("/api/payment", "/api/payments"),
             ("/api/virtual_accounts", "/api/virtual-accounts"),
+            ("/api/payments/order-1/refund", "/api/payments/{reference}/refunds"),
+            ("/api/payments/order-1/refunds/", "/api/payments/{reference}/refunds"),
+            ("/api/payment/order-1", "/api/payments/{reference}"),
+            ("/api/virtual_accounts/a/deactivat", "/api/virtual-accounts/{reference}/deactivate"),
+            ("/api/event/5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11/resend", "/api/events/{event_id}/resend"),
+            ("/api/payments/order-1/refunds/capture", ""),
+            ("/api/payments/order-1/rfnds%0Adid", ""),
             ("/api/x", ""),
         ],
     )
