@@ -41,7 +41,7 @@ ERROR_CODES: dict[str, ErrorCode] = {
     "duplicate_reference": ErrorCode(409, "The reference belongs to another request", "Use a new reference, or repeat the first request exactly."),
     "slug_taken": ErrorCode(409, "The slug is taken", "Choose another slug, or leave it out. A slug is never given again."),
     "not_refundable": ErrorCode(409, "This can't be refunded", "Only payments can be refunded. `detail` says why this one can't."),
-    "invalid_state": ErrorCode(409, "The state does not allow this", "Look up the current state of the payment or payment link. `detail` says what it forbids."),
+    "invalid_state": ErrorCode(409, "The state does not allow this", "Look up the current state of the payment, payment link or event. `detail` says what it forbids."),
     "length_required": ErrorCode(411, "The body's length is missing", "Send Content-Length instead of a chunked body."),
     "body_too_large": ErrorCode(413, "The body is too large", "Send at most 64 KiB."),
     "uri_too_long": ErrorCode(414, "The request target is too long", "Send a request line of at most 8190 bytes."),
