@@ -3,11 +3,12 @@
 
 import os
 import sys
+from pathlib import Path
 
 from django.core.management import execute_from_command_line
 
 from config import env
-from config.sandbox_folder import DEFAULT, started_last
+from config.sandbox_folder import CURRENT, DEFAULT, started_last
 
 SETTINGS = "config.settings"
 SETTINGS_OF = {
@@ -28,7 +29,7 @@ def main() -> None:
 
 def use_the_sandbox_that_was_started_last() -> None:
     """Let a command in a second terminal find the sandbox of the first one without a variable."""
-    folder = started_last()
+    folder = started_last(Path(env.text("SANDBOX_CURRENT", default=str(CURRENT))))
     if env.text("ENVIRONMENT") == "production" or env.text("SANDBOX_DATA") or folder in (None, DEFAULT):
         return
     os.environ["SANDBOX_DATA"] = str(folder)

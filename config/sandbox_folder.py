@@ -13,10 +13,11 @@ from typing import Any
 OWNER_ONLY = 0o600
 PROJECT = Path(__file__).resolve().parent.parent
 DEFAULT = PROJECT / "var" / "sandbox"
-CURRENT = PROJECT / "var" / "sandbox.current"  # the folder and address of the sandbox that was started last
+# Default of SANDBOX_CURRENT: holds folder and address of the sandbox that was started last.
+CURRENT = PROJECT / "var" / "sandbox.current"
 
 
-def started_last(current: Path = CURRENT) -> Path | None:
+def started_last(current: Path) -> Path | None:
     """Return the folder of the sandbox that was started last, if it still has credentials."""
     try:
         folder = Path(json.loads(current.read_text())["folder"])  # noqa: TID251  (our file)
@@ -67,7 +68,7 @@ class SandboxFolder:
         self.credentials.unlink(missing_ok=True)
         self._create(self.credentials, document)
 
-    def become_current(self, current: Path = CURRENT) -> None:
+    def become_current(self, current: Path) -> None:
         """Note that this is the sandbox that was started last, for commands in another terminal."""
         current.parent.mkdir(parents=True, exist_ok=True)
         current.unlink(missing_ok=True)

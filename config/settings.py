@@ -12,7 +12,7 @@ from iso4217 import Currency
 from kombu import Queue
 
 from config import env, logs
-from config.sandbox_folder import DEFAULT, SandboxFolder
+from config.sandbox_folder import CURRENT, DEFAULT, SandboxFolder
 from kit import banks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -25,6 +25,7 @@ env.stop_if_invalid("ENVIRONMENT")  # most defaults follow from it
 DEBUG = env.flag("DEBUG", default=False)
 
 SANDBOX_FOLDER = SandboxFolder(Path(env.text("SANDBOX_DATA", default=str(DEFAULT))).resolve())
+SANDBOX_CURRENT = Path(env.text("SANDBOX_CURRENT", default=str(CURRENT)))
 
 
 def _secret(name: str) -> str:

@@ -75,7 +75,7 @@ class Command(BaseCommand):
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         greeting = self._greeting(self._credentials())
-        settings.SANDBOX_FOLDER.become_current()
+        settings.SANDBOX_FOLDER.become_current(settings.SANDBOX_CURRENT)
         connections.close_all()  # the server process opens its own
         EmbeddedServer(port=port, when_ready=lambda: self._say(greeting)).run()
 

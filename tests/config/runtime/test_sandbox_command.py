@@ -54,7 +54,7 @@ class TestSecondTerminal:
 
     def test_is_used_by_a_command_unless_a_variable_names_another(self, monkeypatch, capsys, tmp_path):
         monkeypatch.delenv("SANDBOX_DATA", raising=False)
-        monkeypatch.setattr(manage, "started_last", lambda: tmp_path)
+        monkeypatch.setattr(manage, "started_last", lambda _: tmp_path)
 
         manage.use_the_sandbox_that_was_started_last()
         manage.use_the_sandbox_that_was_started_last()
@@ -67,7 +67,7 @@ class TestSecondTerminal:
     @pytest.mark.parametrize("environment", [{"ENVIRONMENT": "production"}, {"SANDBOX_DATA": "elsewhere"}])
     def test_is_not_used_in_production_or_if_another_is_named(self, monkeypatch, tmp_path, environment):
         monkeypatch.delenv("SANDBOX_DATA", raising=False)
-        monkeypatch.setattr(manage, "started_last", lambda: tmp_path)
+        monkeypatch.setattr(manage, "started_last", lambda _: tmp_path)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
 
