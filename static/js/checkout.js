@@ -60,15 +60,33 @@ function say(name, message) {
   else input.removeAttribute("aria-describedby");
 }
 
+// Show the server's summary of errors, with links to the fields, and move the focus to it.
+function sumUp(found) {
+  document.querySelectorAll(".say--danger").forEach((said) => said.remove());
+  if (!found.length) return;
+  const summary = document.querySelector("[data-summary]").content.firstElementChild.cloneNode(true);
+  summary.querySelector("ul").replaceChildren(
+    ...found.map(([name, message]) => {
+      const item = document.createElement("li");
+      const link = document.createElement("a");
+      link.href = `#${name}`;
+      link.textContent = message;
+      item.append(link);
+      return item;
+    }),
+  );
+  form.before(summary);
+  summary.focus();
+  if (!document.title.startsWith("Error: ")) document.title = `Error: ${document.title}`;
+}
+
 form.addEventListener("submit", (event) => {
-  const wrong = Object.keys(faults).filter((name) => {
-    const fault = faults[name](field(name).value);
-    say(name, fault);
-    return fault;
-  });
-  if (wrong.length) {
+  const checked = Object.keys(faults).map((name) => [name, faults[name](field(name).value)]);
+  const found = checked.filter(([, message]) => message);
+  checked.forEach(([name, message]) => say(name, message));
+  sumUp(found);
+  if (found.length) {
     event.preventDefault();
-    field(wrong[0]).focus();
     return;
   }
   const button = form.querySelector("[data-paying]");

@@ -156,6 +156,30 @@ class TestByCard:
         expect(payer.get_by_text("NGN 15,000.00").first).to_be_visible()
         assert [each["status"] for each in payments_at(service, address)] == ["failed", "success"]
 
+    def test_errors_are_summed_up_with_links_to_the_fields(self, link, payer):
+        details(payer, link())
+        payer.get_by_label("Name on card").fill("Ada Obi")
+        payer.get_by_label("Card number").fill("4084 0840 8408 408O")
+        payer.get_by_role("button", name=re.compile("^Pay NGN")).click()
+
+        summary = payer.get_by_role("alert")
+        expect(summary).to_be_focused()
+        expect(summary.locator("svg")).to_be_visible()
+        expect(summary.locator("b")).to_have_text("Check these fields")
+        expect(summary.get_by_role("link")).to_have_text(
+            [
+                "Enter the card number without letters.",
+                "Enter the expiry date as on the card, such as 03/29.",
+                "Enter the 3 or 4 digits of the security code, usually on the back.",
+            ]
+        )
+        assert payer.title().startswith("Error: Pay ")
+        summary.get_by_role("link", name="Enter the expiry date").click()
+        expect(payer.get_by_label("Expiry date")).to_be_focused()
+        payer.get_by_role("button", name=re.compile("^Pay NGN")).click()
+        expect(summary).to_have_count(1)
+        assert payer.title().count("Error: ") == 1
+
     def test_payer_chooses_an_amount(self, link, payer):
         address = link(amount=..., amount_range={"min": 50_000, "max": 500_000})
 
