@@ -427,6 +427,7 @@ OF_MEMBERS = {
     "dashboard/payment-links/<uuid:link_id>/poster/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payment-links/<uuid:link_id>/checkouts/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payment-links/<uuid:link_id>/checkouts.<file_type:file_type>": _page(Permission.VIEW, EXPORTS),
+    "dashboard/payment-links/<uuid:link_id>/attempts/": _page(Permission.VIEW, NO_LIMIT),
     "dashboard/payment-links/<uuid:link_id>/attempts/<uuid:payment_id>/end/": _form(
         Permission.MANAGE_LINKS, "end a payer's transfer attempt", NO_LIMIT
     ),

@@ -1,4 +1,4 @@
-"""Ending a payer's transfer attempt, so that its use is free again."""
+"""The transfer attempts that wait for their payers, and ending one, so that its use is free again."""
 
 from __future__ import annotations
 
@@ -7,16 +7,38 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, for_members, members_only
+from dashboard.payment_links.link_detail import waiting_at
 from dashboard.payment_links.lookup import own_link
 from dashboard.transactions.detail import is_cancellable
+from dashboard.ui.list_totals import count_each
+from dashboard.ui.pagination import page_of
 from kit.db import clock
+from kit.plurals import counted
 from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from payments.models import InvalidState, PaymentLink, Transaction
 from payments.services import checkouts
+
+SIZE = 20
+
+
+@require_safe
+@members_only
+def waiting_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
+    """Show all transfers that hold a use of a link, newest first."""
+    link, now = own_link(membership, link_id), clock.now()
+    found = [waiting_at(link, now=now)]
+    page, count = page_of(found, request.GET, size=SIZE), count_each({"all": found})["all"]
+    context = {
+        "membership": membership,
+        "link": link,
+        "page": page,
+        "total": counted(count.number, "transfer") if count.is_exact else f"{count} transfers",
+    }
+    return render(request, "dashboard/payment_links/waiting.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -38,7 +38,7 @@ class LinkDetail:
     sharing: Sharing
     qr: SafeString
     payments: Sequence[Transaction]  # the newest
-    waiting: Sequence[Transaction]  # transfers that hold a use
+    waiting: Sequence[Transaction]  # the newest transfers that hold a use
     checkouts: Sequence[CheckoutRow]
     funnel: Sequence[FunnelPeriod]
     related: Sequence[RelatedObject]
@@ -60,7 +60,7 @@ def detail_of(link: PaymentLink, *, now: datetime) -> LinkDetail:
         sharing=sharing_of(link),
         qr=qr_codes.inline_svg(link.url),
         payments=payments,
-        waiting=_waiting(link, now=now) if link.uses_held else [],
+        waiting=list(waiting_at(link, now=now).order_by("-id")[:WAITING]) if link.uses_held else [],
         checkouts=rows_of(newest, link=link, now=now),
         funnel=funnel_of(link, now=now),
         related=list(_related(link, payments)),
@@ -73,11 +73,10 @@ def payments_of(link: PaymentLink) -> QuerySet[Transaction]:
     return payments
 
 
-def _waiting(link: PaymentLink, *, now: datetime) -> Sequence[Transaction]:
+def waiting_at(link: PaymentLink, *, now: datetime) -> QuerySet[Transaction]:
     """Return the transfers that payers have yet to send. They are as young as a hold can be."""
     young = payments_of(link).filter(id__gte=earliest_id(now - LONGEST_HOLD))
-    waiting = young.filter(awaiting=Transaction.Awaiting.TRANSFER).select_related("session")
-    return list(waiting.order_by("-id")[:WAITING])
+    return young.filter(awaiting=Transaction.Awaiting.TRANSFER).select_related("session")
 
 
 def _related(link: PaymentLink, payments: Sequence[Transaction]) -> Iterator[RelatedObject]:

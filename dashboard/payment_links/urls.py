@@ -49,6 +49,11 @@ urlpatterns = [
         name="dashboard-link-checkouts-export",
     ),
     path(
+        "dashboard/payment-links/<uuid:link_id>/attempts/",
+        attempt_views.waiting_page,
+        name="dashboard-link-attempts",
+    ),
+    path(
         "dashboard/payment-links/<uuid:link_id>/attempts/<uuid:payment_id>/end/",
         attempt_views.end_attempt_page,
         name="dashboard-end-attempt",

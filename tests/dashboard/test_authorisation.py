@@ -246,6 +246,11 @@ TABLE = [
         get=[302, 200, 200, 200, 200, 404, 403],
     ),
     Row(
+        route="dashboard/payment-links/<uuid:link_id>/attempts/",
+        path="dashboard/payment-links/{link}/attempts/",
+        get=[302, 200, 200, 200, 200, 404, 403],
+    ),
+    Row(
         route="dashboard/payment-links/<uuid:link_id>/attempts/<uuid:payment_id>/end/",
         path="dashboard/payment-links/{link}/attempts/{attempt}/end/",
         get=[302, 200, 403, 200, 403, 404, 403],

@@ -50,6 +50,7 @@ PAGES = {
     "payment links": "/dashboard/payment-links/",
     "payment link": "/dashboard/payment-links/{link}/",
     "checkouts": "/dashboard/payment-links/{link}/checkouts/",
+    "waiting transfers": "/dashboard/payment-links/{link}/attempts/",
     "end an attempt": "/dashboard/payment-links/{link}/attempts/{attempt}/end/",
     "poster": "/dashboard/payment-links/{link}/poster/",
     "new payment link": "/dashboard/payment-links/new/",

@@ -183,6 +183,21 @@ class TestEndingAnAttempt:
             {"payment": payment.reference},
         )
 
+    def test_is_possible_for_every_waiting_transfer(self, browser, link, monkeypatch):
+        monkeypatch.setattr("dashboard.payment_links.attempt_views.SIZE", 3)
+        waiting = [pay_by_transfer(begin(link, network=f"192.0.2.{number}")) for number in range(4)]
+        pay_by_card(begin(link), number=CHALLENGED_CARD)
+        listed = f"{LINKS}{link.pk}/attempts/"
+        assert f'href="{listed}"' in browser.get(f"{LINKS}{link.pk}/").content.decode()
+
+        newest = browser.get(listed)
+        oldest = browser.get(listed + re.search(r'rel="next" href="([^"]+)"', newest.content.decode())[1])
+
+        found = [re.findall(r'href="(\S+/end/)"', each.content.decode()) for each in (newest, oldest)]
+        addresses = [self.address(payment) for payment in waiting]
+        assert found == [addresses[:0:-1], addresses[:1]]
+        assert "4 transfers" in text_of(newest)
+
     def test_is_refused_for_cards(self, browser, link):
         payment = pay_by_card(begin(link), number=CHALLENGED_CARD)
 

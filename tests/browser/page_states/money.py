@@ -194,6 +194,8 @@ def payment_links(data: SampleData, page: Page) -> list[PageState]:
         PageState("payment-link", link),
         PageState("payment-link-checkouts", f"{link}checkouts/"),
         PageState("payment-link-checkouts-none", f"{off}checkouts/"),
+        PageState("payment-link-waiting", f"{link}attempts/"),
+        PageState("payment-link-waiting-none", f"{off}attempts/"),
         PageState("payment-link-end-attempt", link_on(data, page, link, "a[href$='/end/']")),
         PageState("payment-link-attempt-over", f"{link}attempts/{data.ids['link_payment']}/end/"),
         PageState("payment-link-poster", f"{link}poster/"),
