@@ -38,6 +38,7 @@ def filling(connection: Connection, table: str) -> Iterator[None]:
     ).fetchall()
     for name, _ in indexes:
         connection.execute(f"DROP INDEX {name}")
+    connection.execute("SET maintenance_work_mem = '1GB'")
     for setting in ("session_replication_role = replica", "synchronous_commit = off"):
         connection.execute(f"SET {setting}")
     with timed(f"{table} filled"):

@@ -1,6 +1,7 @@
 """Payment links at scale: the page of a link, attempts on one limited link, lists, and API payments beside a million links.
 
     .venv/bin/python benchmarks/payment_links.py                     (needs PostgreSQL and 3 GB of disk; 5 minutes)
+    .venv/bin/python benchmarks/payment_links.py --payments 10000000        (20 GB of disk; 20 minutes)
     .venv/bin/python benchmarks/payment_links.py --links 1000 --payments 1000 --attempts 100
 
 In this process. Links are copies of one link of one business; one of them has a checkout and a paid payment for each of
