@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
@@ -116,7 +117,12 @@ def notice(
     response = render(
         request,
         "payments/notice.html",
-        {"ending": ending, "is_sandbox": settings.SANDBOX, **context},
+        {
+            "ending": ending,
+            "host": urlsplit(settings.PUBLIC_URL).netloc,
+            "is_sandbox": settings.SANDBOX,
+            **context,
+        },
         status=status,
     )
     if retry_after:

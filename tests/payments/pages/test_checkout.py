@@ -116,7 +116,7 @@ class TestLinkPage:
         assert said in words(answer)
         assert "Ada Books" in words(answer)
 
-    def test_blocked_link_names_no_merchant(self, api, payer, ada):
+    def test_blocked_link_names_no_merchant(self, api, payer, ada, settings):
         link = make_link(api)
         PaymentLink.objects.update(blocked_at=timezone.now(), block_reason="fraud")
 
@@ -124,6 +124,8 @@ class TestLinkPage:
 
         assert (answer.status_code, "This link is not available" in words(answer)) == (410, True)
         assert ada.business.name not in words(answer)
+        assert 'class="order' not in answer.content.decode()
+        assert f"Payments by Sluice on {urlsplit(settings.PUBLIC_URL).netloc}" in words(answer)
 
     def test_everything_held_refuses_a_new_checkout(self, api, payer):
         link = make_link(api, max_uses=2)
