@@ -300,6 +300,9 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
     [attempt, *_] = client.get(f"/api/payments?payment_link_id={shown['id']}").json()["data"]
     number = attempt["virtual_account_details"]["account_number"]
     client.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 1_400_000})
+    closed = begin(offer)
+    for attempt, number in enumerate([orders.UNRECOGNISED_CARD] * 3 + [orders.DECLINED_CARD] * 2):
+        post(f"{closed}/card", orders.card_form(number, attempt=str(attempt)))
     payments = client.get(f"/api/payments?payment_link_id={shown['id']}&status=success").json()["data"]
     return {
         "payment_link": shown["id"],
@@ -310,6 +313,8 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
         ),
         "checkout": begin(offer),
         "checkout_declined": begin(offer, number=orders.DECLINED_CARD),
+        "checkout_closed": closed,
+        "checkout_without_answer": begin(link(amount=1_500_098)),  # the acquirer's response is lost
         "checkout_challenged": begin(offer, number=orders.CHALLENGED_CARD),
         "checkout_transfer": waiting,
         "checkout_mismatched": mismatched,
@@ -321,14 +326,15 @@ def checkouts(client: HttpClient) -> dict[str, Any]:
 
 
 def further_links(client: HttpClient) -> dict[str, str]:
-    """Create payment links that nothing was paid with. Return their ids."""
+    """Create payment links that nothing was paid with. Return their ids, and the path of the one to be blocked."""
     links = {
         "payment_link_off": orders.payment_link(title=LONG_NAME, amount=10**12, reference="y" * 100),
         "payment_link_blocked": orders.payment_link(title="Concert in Surulere", max_uses=400),
     }
-    ids = {name: client.post("/api/payment-links", each).json()["id"] for name, each in links.items()}
+    made = {name: client.post("/api/payment-links", each).json() for name, each in links.items()}
     client.post(f"/api/payment-links/{'y' * 100}/deactivate", {})
-    return ids
+    path = path_of(made["payment_link_blocked"]["url"])
+    return {name: each["id"] for name, each in made.items()} | {"link_blocked": path}
 
 
 def path_of(address: str) -> str:

@@ -1,7 +1,9 @@
 """Page states of users who aren't signed in: visitors, payers, invited users and those in the middle of signing in."""
 
+import requests
 from playwright.sync_api import Page
 
+from tests import orders
 from tests.browser.page_states.actions import hrefs, invite, pressing, signed_in_as, signing_in
 from tests.browser.page_states.state import Action, PageState, Persona, go
 from tests.browser.people import press, sign_in
@@ -107,6 +109,9 @@ def for_payers(data: SampleData, _page: Page) -> list[PageState]:
         PageState("link-of-range", ids["link_of_range"]),
         PageState("checkout-card", ids["checkout"]),
         PageState("checkout-card-errors", ids["checkout"], press_pay),
+        PageState("checkout-card-rests", ids["checkout"], paying_by_card(orders.DECLINED_CARD)),
+        PageState("checkout-asking", ids["checkout_without_answer"], lose_the_answer),
+        PageState("checkout-closed", ids["checkout_closed"]),
         PageState("checkout-choose-transfer", f"{ids['checkout']}?method=virtual_account"),
         PageState("checkout-declined", ids["checkout_declined"]),
         PageState("checkout-challenge", ids["checkout_challenged"]),
@@ -117,6 +122,8 @@ def for_payers(data: SampleData, _page: Page) -> list[PageState]:
         PageState("link-off", ids["link_off"]),
         PageState("link-used-up", ids["link_used_up"]),
         PageState("link-held", ids["link_held"]),
+        PageState("link-blocked", ids["link_blocked"]),
+        PageState("checkout-cards-rest", ids["checkout"], after_many_declines(data)),
     ]
 
 
@@ -124,6 +131,44 @@ def press_pay(page: Page) -> None:
     """Press the button of the card page with an empty form."""
     page.locator("[data-paying]").click()
     page.locator("#number-error").wait_for()
+
+
+def paying_by_card(number: str) -> Action:
+    """Return the action of paying with a card."""
+
+    def action(page: Page) -> None:
+        given = {"Card number": number, "Expiry date": "12/35", "Name on card": "Ada", "Security code": "408"}
+        for label, text in given.items():
+            page.get_by_label(label).fill(text)
+        with page.expect_navigation():
+            page.locator("[data-paying]").click()
+
+    return action
+
+
+def lose_the_answer(page: Page) -> None:
+    """Pay with a card, and confirm at the bank, whose answer is lost."""
+    paying_by_card(orders.GOOD_CARD)(page)
+    page.get_by_label("One-time code").fill("123456")
+    press(page, "Approve")
+    page.locator("[data-state=paying]").wait_for()
+
+
+def after_many_declines(data: SampleData) -> Action:
+    """Return the action of paying with a card from an address that has given up many others."""
+
+    def post(path: str, form: dict[str, str]) -> None:
+        address = f"{data.service.base_url}{data.ids['checkout']}/{path}"
+        assert requests.post(address, data=form, allow_redirects=False, timeout=60).status_code == 303
+
+    def action(page: Page) -> None:
+        for attempt, number in enumerate([orders.CHALLENGED_CARD, orders.GOOD_CARD] * 2):
+            post("card", orders.card_form(number, attempt=str(attempt)))
+            post("end", {})
+        page.reload()
+        paying_by_card(orders.FRICTIONLESS_CARD)(page)
+
+    return action
 
 
 def decline(page: Page) -> None:
