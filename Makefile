@@ -22,7 +22,7 @@ VARIABLES := ARGS DATA PORT PYTHON
 UNKNOWN := $(filter-out $(VARIABLES),$(foreach given,$(MAKEOVERRIDES),$(firstword $(subst =, ,$(given)))))
 $(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi addresses field-tables fonts clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi client-models addresses field-tables fonts clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -72,6 +72,7 @@ lint: install ## check style, types, import contracts, migrations and the API de
 	@.venv/bin/mypy
 	@.venv/bin/mypy --config-file clients/python/pyproject.toml clients/python/src
 	@$(RUN) manage.py check_project
+	@$(RUN) manage.py spectacular --format openapi-json | $(RUN) clients/python/generate.py --check -
 
 format: install ## format the code and apply ruff's fixes
 	@.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format --quiet .
@@ -98,6 +99,9 @@ pin-images: ## print the images of docker-compose.yml with the digests of today,
 
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
+
+client-models: install ## write the Python client's models from the OpenAPI document
+	@$(RUN) manage.py spectacular --format openapi-json | $(RUN) clients/python/generate.py -
 
 addresses: install ## write docs/addresses.md from the table of config/access_rules.py
 	@$(RUN) manage.py address_guide > docs/addresses.md

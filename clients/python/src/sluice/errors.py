@@ -1,5 +1,177 @@
-"""Errors of the client. All are `SluiceError`s."""
+"""Errors of the client. All are `SluiceError`s.
+
+A declined payment is no error: it is a payment with the status `failed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class SluiceError(Exception):
     """Anything that this client raises about a request, an answer or an event."""
+
+
+class TransportError(SluiceError):
+    """There was no answer."""
+
+
+class NotSent(TransportError):
+    """No byte of the request left: it can be sent again, whatever it was."""
+
+
+class OutcomeUnknown(TransportError):
+    """The request may have arrived. `reference` names what to ask for, if the request had one."""
+
+    def __init__(self, message: str, *, reference: str = "") -> None:
+        super().__init__(message)
+        self.reference = reference
+
+
+class ApiError(SluiceError):
+    """The service refused a request. Decide by `code`.
+
+    `errors` has an object for each wrong field, with `field`, `code` and `message`; `retry_after` is in seconds;
+    `document` is the whole answer (RFC 9457).
+    """
+
+    def __init__(self, status: int, document: Mapping[str, Any], *, retry_after: float | None = None) -> None:
+        self.status = status
+        self.document = document
+        self.code = str(document.get("code", ""))
+        self.title = str(document.get("title", ""))
+        self.detail = str(document.get("detail", ""))
+        self.errors = [error for error in document.get("errors") or () if isinstance(error, dict)]
+        self.request_id = str(document.get("request_id", ""))
+        self.retry_after = retry_after
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        what = self.detail or self.title or "The answer is no problem document of Sluice."
+        reference = f" (request {self.request_id})" if self.request_id else ""
+        return f"{self.status} {self.code}: {what}{reference}".replace(" :", ":")
+
+
+class InvalidRequest(ApiError):
+    """400 and other 4xx: the request is wrong. Its text lists every wrong field."""
+
+    def _text(self) -> str:
+        fields = "".join(f"\n  {error.get('field')}: {error.get('message')}" for error in self.errors)
+        return super()._text() + fields
+
+
+class AuthenticationFailed(ApiError):
+    """401: the key, the signature, the timestamp or the nonce."""
+
+
+class Forbidden(ApiError):
+    """403: the key may not do this, or only the sandbox does it."""
+
+
+class NotFound(ApiError):
+    """404: your business has no such thing."""
+
+
+class Conflict(ApiError):
+    """409: the request conflicts with what exists."""
+
+
+class DuplicateReference(Conflict):
+    """The reference belongs to another request, whose result has `id` and had `first_status` just now."""
+
+    @property
+    def id(self) -> str:
+        return str(self._existing().get("id", ""))
+
+    @property
+    def first_status(self) -> str:
+        return str(self._existing().get("status", ""))
+
+    def _existing(self) -> Mapping[str, Any]:
+        existing = self.document.get("existing")
+        return existing if isinstance(existing, dict) else {}
+
+
+class InvalidState(Conflict):
+    """What exists is not in a state in which this is possible."""
+
+
+class RateLimited(ApiError):
+    """429: too many calls. Wait for `retry_after` seconds."""
+
+
+class ServerTrouble(ApiError):
+    """5xx: the service failed."""
+
+
+class RailUnavailable(ServerTrouble):
+    """No acquirer or bank can take this now. Nothing was executed."""
+
+
+BY_CODE: dict[str, type[ApiError]] = {
+    "malformed_json": InvalidRequest,
+    "invalid_request": InvalidRequest,
+    "unknown_field": InvalidRequest,
+    "not_allowed_here": InvalidRequest,
+    "reserved_reference": InvalidRequest,
+    "card_number_misplaced": InvalidRequest,
+    "unsupported_currency": InvalidRequest,
+    "no_price": InvalidRequest,
+    "invalid_payment_method": InvalidRequest,
+    "amount_too_large": InvalidRequest,
+    "destination_required": InvalidRequest,
+    "length_required": InvalidRequest,
+    "body_too_large": InvalidRequest,
+    "unsupported_media_type": InvalidRequest,
+    "not_acceptable": InvalidRequest,
+    "method_not_allowed": InvalidRequest,
+    "uri_too_long": InvalidRequest,
+    "headers_too_large": InvalidRequest,
+    "missing_header": AuthenticationFailed,
+    "malformed_header": AuthenticationFailed,
+    "unknown_key": AuthenticationFailed,
+    "timestamp_out_of_range": AuthenticationFailed,
+    "invalid_signature": AuthenticationFailed,
+    "nonce_reused": AuthenticationFailed,
+    "key_may_not_write": Forbidden,
+    "key_may_not_decide": Forbidden,
+    "sandbox_only": Forbidden,
+    "not_found": NotFound,
+    "unknown_account": NotFound,
+    "unknown_beneficiary": NotFound,
+    "duplicate_reference": DuplicateReference,
+    "invalid_state": InvalidState,
+    "not_refundable": InvalidState,
+    "slug_taken": Conflict,
+    "rate_limited": RateLimited,
+    "internal_error": ServerTrouble,
+    "temporarily_unavailable": ServerTrouble,
+    "rail_unavailable": RailUnavailable,
+}
+_BY_STATUS: dict[int, type[ApiError]] = {
+    401: AuthenticationFailed,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    429: RateLimited,
+}
+_CLIENT_ERRORS, _SERVER_ERRORS = range(400, 500), range(500, 600)
+
+
+def error_of(status: int, document: Mapping[str, Any], *, retry_after: float | None = None) -> ApiError:
+    """Return the error of an answer: of its code, or of its status if this version does not know the code.
+
+    >>> error_of(409, {"code": "duplicate_reference", "existing": {"id": "7", "status": "failed"}}).first_status
+    'failed'
+    >>> type(error_of(418, {"code": "short_and_stout"})).__name__
+    'InvalidRequest'
+    """
+    kind = BY_CODE.get(str(document.get("code", ""))) or _BY_STATUS.get(status) or _of_range(status)
+    return kind(status, document, retry_after=retry_after)
+
+
+def _of_range(status: int) -> type[ApiError]:
+    if status in _CLIENT_ERRORS:
+        return InvalidRequest
+    return ServerTrouble if status in _SERVER_ERRORS else ApiError

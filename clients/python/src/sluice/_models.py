@@ -1,0 +1,1967 @@
+"""Models of the API. Written by generate.py from the OpenAPI document; do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from sluice.model import Model
+
+if TYPE_CHECKING:
+    from typing_extensions import Required
+
+Asked = Literal['required', 'optional', 'no']
+
+EventName = Literal['payment.success', 'payment.failed', 'payment.mismatch', 'payout.success', 'payout.failed', 'refund.success', 'refund.failed', 'payout.reversed', 'transfer.unapplied', 'settlement.released']
+
+EventState = Literal['waiting', 'held', 'delivered', 'dead', 'skipped', 'test_failed']
+
+PaymentLinkStatus = Literal['active', 'used_up', 'inactive', 'expired']
+
+PaymentMethod = Literal['card', 'virtual_account']
+
+RefundStatus = Literal['none', 'partially_refunded', 'refunded', 'refund_failed']
+
+RequestType = Literal['payment', 'payout', 'card_check']
+
+SettleStatus = Literal['initiated', 'pending', 'rejected', 'approved', 'released']
+
+TransactionStatus = Literal['pending', 'success', 'failed']
+
+UnappliedTransferState = Literal['open', 'returned', 'credited']
+
+VirtualAccountStatus = Literal['active', 'inactive']
+
+@dataclass(frozen=True, kw_only=True)
+class AccountHolder(Model):
+    """The holder of a virtual account."""
+
+    name: str
+    """Full name."""
+
+    account_number: str
+    """The number to transfer to. Of a dynamic account that of its open session while exactly one is
+    open, and empty otherwise."""
+
+    bank_code: str
+    """The bank that hosts it."""
+
+    email: str
+    """E-mail address."""
+
+    reference: str
+    """Your reference."""
+
+@dataclass(frozen=True, kw_only=True)
+class AdvancedPayment(Model):
+    """The payment as it is now, and what happened."""
+
+    request_type: RequestType
+    """The kind of transaction."""
+
+    id: str
+    """Our identifier of the transaction."""
+
+    reference: str
+    """Your reference. Of a payment of a link: `pl_` and its own id."""
+
+    payment_link_id: str | None = None
+    """The payment link that it was made at. Payments of links."""
+
+    payment_link_reference: str | None = None
+    """Your reference of that link."""
+
+    status: TransactionStatus
+    """`success` and `failed` are final."""
+
+    response_code: str
+    """Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour;
+    `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen
+    Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083`
+    Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20030` Payment failed;
+    `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds;
+    `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided;
+    `20091` Payment cancelled."""
+
+    response_summary: str
+    """The outcome in words."""
+
+    gateway_code: str | None = None
+    """The acquirer's or bank's own response code."""
+
+    gateway_recommendation: str | None = None
+    """After a decline, whether a retry can succeed: `retry` or `do_not_retry`."""
+
+    acquirer_transaction_id: str | None = None
+    """The acquirer's identifier."""
+
+    authorization_code: str | None = None
+    """The issuer's authorisation code. Cards."""
+
+    retrieval_reference_number: str | None = None
+    """RRN. Cards."""
+
+    system_trace_audit_number: str | None = None
+    """STAN. Cards."""
+
+    amount: int
+    """Minor units; 0 for a card check."""
+
+    amount_authorized: int | None = None
+    """Amount authorised by the issuer, minor units. Card payments with `capture: false`."""
+
+    currency: str
+    """ISO 4217."""
+
+    payment_timestamp: str
+    """When it was created."""
+
+    payment_method: PaymentMethod | None = None
+    """How the payer pays. Payments."""
+
+    fee: int | None = None
+    """Processing fee, minor units. Payments and payouts."""
+
+    refund_status: RefundStatus | None = None
+    """Payments."""
+
+    settle_status: SettleStatus | None = None
+    """Progress of the settlement to your wallet. Once it is in a batch."""
+
+    merchant_descriptor: str | None = None
+    """Text on the cardholder's statement. Cards."""
+
+    source: CardShown | None = None
+    """The card. Card payments and card checks."""
+
+    virtual_account_details: TransferDetails | None = None
+    """The account that the payer transfers to. Virtual accounts."""
+
+    total_amount_captured: int | None = None
+    """Captured so far. Card payments."""
+
+    total_amount_available_to_refund: int | None = None
+    """Amount that can still be refunded. Payments."""
+
+    total_amount_refunded: int | None = None
+    """Refunded so far. Payments."""
+
+    redirect_link: str | None = None
+    """Send the payer here for 3-D Secure. While the challenge is open."""
+
+    customer: Customer | None = None
+    """Payer or beneficiary."""
+
+    reversal: Reversal | None = None
+    """The part of a successful payout that the bank has returned. Its status stays `success`."""
+
+    narration: str | None = None
+    """Your free text. Present if you sent any."""
+
+    metadata: dict[str, str] | None = None
+    """Your own keys and values, as you sent them. Present if you sent any."""
+
+    completed_at: str | None = None
+    """When `status` became `success` or `failed`. Once it is final."""
+
+    advanced: Literal['challenge', 'authorisation', 'session', 'question', 'return']
+    """What happened."""
+
+@dataclass(frozen=True, kw_only=True)
+class AmountRange(Model):
+    """The amounts that the payer may choose, minor units."""
+
+    min: int
+    """The smallest."""
+
+    max: int
+    """The largest."""
+
+    suggested: list[int] | None = None
+    """What the page proposes."""
+
+@dataclass(frozen=True, kw_only=True)
+class Balance(Model):
+    """What you have in one currency, in minor units."""
+
+    currency: str
+    """ISO 4217."""
+
+    available: int
+    """Your wallet."""
+
+    pending: int
+    """Earned, and not released yet."""
+
+@dataclass(frozen=True, kw_only=True)
+class BalanceList(Model):
+    """Every currency."""
+
+    data: list[Balance]
+    """The balances."""
+
+@dataclass(frozen=True, kw_only=True)
+class Bank(Model):
+    """A bank that payouts can reach."""
+
+    code: str
+    """CBN code, as in responses."""
+
+    name: str
+    """Name."""
+
+    nip_code: str
+    """NIP code; requests may use either."""
+
+    country: str
+    """ISO 3166-1 alpha-3."""
+
+    currency: str
+    """ISO 4217."""
+
+@dataclass(frozen=True, kw_only=True)
+class BankList(Model):
+    """Every bank, sorted by name."""
+
+    data: list[Bank]
+    """The banks."""
+
+@dataclass(frozen=True, kw_only=True)
+class Beneficiary(Model):
+    """An account and the name of its holder."""
+
+    account_name: str
+    """The holder's name in the bank's records."""
+
+    account_number: str
+    """The account number."""
+
+    bank_code: str
+    """The bank's `code`."""
+
+@dataclass(frozen=True, kw_only=True)
+class CardShown(Model):
+    """A card, as far as it may be shown."""
+
+    type: Literal['card']
+    """Always `card`."""
+
+    card_type: str
+    """Brand, or UNKNOWN."""
+
+    card_bin: str
+    """First six digits."""
+
+    card_last4: str
+    """Last four digits."""
+
+    expiry_month: str
+    """Two digits."""
+
+    expiry_year: str
+    """Four digits."""
+
+@dataclass(frozen=True, kw_only=True)
+class Checkout(Model):
+    """One payer at one link: who pays how much, and how often they tried."""
+
+    id: str
+    """Our identifier of the checkout."""
+
+    payment_link_id: str
+    """The link."""
+
+    status: Literal['open', 'paying', 'paid', 'closed']
+    """`paid` is final; `closed`: over without a payment."""
+
+    amount: int
+    """Total, minor units."""
+
+    quantity: int
+    """Units."""
+
+    currency: str
+    """ISO 4217."""
+
+    customer: CheckoutCustomer | None = None
+    """What the payer entered, until it is erased."""
+
+    answers: dict[str, Any]
+    """Answers to your questions, by `key`."""
+
+    attempts: int
+    """Payments begun so far."""
+
+    payment_reference: str | None = None
+    """The payment that succeeded, else the last one. Absent before the first."""
+
+    created_at: str
+    """When it was begun."""
+
+@dataclass(frozen=True, kw_only=True)
+class CheckoutCustomer(Model):
+    """What the payer entered."""
+
+    name: str | None = None
+    """Full name."""
+
+    email: str | None = None
+    """E-mail address."""
+
+    phone: str | None = None
+    """Phone number."""
+
+@dataclass(frozen=True, kw_only=True)
+class CheckoutList(Model):
+    """A page of checkouts, newest first."""
+
+    data: list[Checkout]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class Collect(Model):
+    """What payers are asked for."""
+
+    name: Asked
+    """Full name."""
+
+    email: Asked
+    """E-mail address."""
+
+    phone: Asked
+    """Phone number."""
+
+@dataclass(frozen=True, kw_only=True)
+class CustomField(Model):
+    """A question of yours."""
+
+    key: str
+    """The name of the answer."""
+
+    label: str
+    """The question."""
+
+    required: bool
+    """Whether payers must answer."""
+
+@dataclass(frozen=True, kw_only=True)
+class Customer(Model):
+    """Payer or beneficiary."""
+
+    name: str | None = None
+    """Full name."""
+
+    account_number: str | None = None
+    """Payouts."""
+
+    bank_code: str | None = None
+    """Payouts: the bank's `code`."""
+
+    bank_name: str | None = None
+    """Payouts."""
+
+    merchant_reference: str | None = None
+    """Your reference of the customer."""
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateReference(Model):
+    """The reference belongs to another request."""
+
+    type: str
+    """URL of the page about this code."""
+
+    title: str
+    """What the code means."""
+
+    status: int
+    """The HTTP status."""
+
+    detail: str
+    """What to do about it. Never repeats a value that was sent."""
+
+    request_id: str
+    """The response's `X-Request-Id`. Quote it to support."""
+
+    server_time: int | None = None
+    """`timestamp_out_of_range`: our clock, in Unix seconds."""
+
+    string_to_sign: str | None = None
+    """`invalid_signature`, in the sandbox: the text that the server built and signed."""
+
+    success: bool | None = None
+    """Errors of the simulation: always `false`."""
+
+    message: str | None = None
+    """Errors of the simulation: the same as `detail`."""
+
+    code: Literal['duplicate_reference']
+    """Always `duplicate_reference`."""
+
+    existing: Existing
+    """The resource of the first request with this reference."""
+
+@dataclass(frozen=True, kw_only=True)
+class EventAttempt(Model):
+    """One attempt at a delivery."""
+
+    number: int
+    """1 for the first."""
+
+    is_manual: bool
+    """A resend or a test."""
+
+    started_at: str
+    """When it started."""
+
+    status: int | None
+    """The HTTP status of your answer; null without one."""
+
+    error: str | None
+    """The class of the failure; null after a success."""
+
+    explanation: str | None
+    """A description of the failure."""
+
+    total_ms: float
+    """Milliseconds from the lookup of your host name to the end of your response's headers."""
+
+@dataclass(frozen=True, kw_only=True)
+class EventInDetail(Model):
+    """An event with its body and its attempts."""
+
+    event_id: str
+    """Our identifier of the event."""
+
+    event: EventName
+    """What happened."""
+
+    state: EventState
+    """`waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the
+    last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days,
+    `test_failed` for a test event."""
+
+    created_at: str
+    """When it happened."""
+
+    delivered_at: str | None
+    """When your server answered with 2xx."""
+
+    next_attempt_at: str | None
+    """When the next attempt is due; null while one is under way."""
+
+    attempts_made: int
+    """Automatic and manual ones."""
+
+    is_test: bool
+    """A test event of the dashboard."""
+
+    subject: EventSubject | None
+    """The object that the event is about; null for a test event."""
+
+    body: str | None
+    """The body exactly as it is sent in every attempt; null once it has been purged."""
+
+    attempts: list[EventAttempt]
+    """The stored attempts, oldest first."""
+
+@dataclass(frozen=True, kw_only=True)
+class EventRecord(Model):
+    """An event and the state of its delivery."""
+
+    event_id: str
+    """Our identifier of the event."""
+
+    event: EventName
+    """What happened."""
+
+    state: EventState
+    """`waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the
+    last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days,
+    `test_failed` for a test event."""
+
+    created_at: str
+    """When it happened."""
+
+    delivered_at: str | None
+    """When your server answered with 2xx."""
+
+    next_attempt_at: str | None
+    """When the next attempt is due; null while one is under way."""
+
+    attempts_made: int
+    """Automatic and manual ones."""
+
+    is_test: bool
+    """A test event of the dashboard."""
+
+    subject: EventSubject | None
+    """The object that the event is about; null for a test event."""
+
+@dataclass(frozen=True, kw_only=True)
+class EventRecordList(Model):
+    """A page of events, newest first."""
+
+    data: list[EventRecord]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class EventSubject(Model):
+    """What an event is about."""
+
+    type: Literal['transaction', 'refund', 'transfer', 'settlement']
+    """What it is."""
+
+    id: str
+    """Its identifier."""
+
+    reference: str | None
+    """Your reference of the payment, payout or refund; else null."""
+
+    request_type: RequestType | None
+    """Of a transaction; else null."""
+
+@dataclass(frozen=True, kw_only=True)
+class Existing(Model):
+    """The resource of the first request with this reference."""
+
+    id: str
+    """Its identifier."""
+
+    status: Literal['pending', 'success', 'failed', 'active', 'inactive']
+    """Its current status."""
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedAnswer(Model):
+    """What the answer to a step has."""
+
+    http_status: int
+    """The HTTP status."""
+
+    status: TransactionStatus | None = None
+    """Its `status`, if it is about one transaction or refund."""
+
+    response_code: str | None = None
+    """Its `response_code`, as well."""
+
+@dataclass(frozen=True, kw_only=True)
+class FieldError(Model):
+    """What is wrong with one field."""
+
+    field: str
+    """Dotted path."""
+
+    code: str
+    """Error code of the field."""
+
+    message: str
+    """Description of the error."""
+
+    suggestion: str | None = None
+    """`unknown_field`: the field of this object whose name is closest, if one is close."""
+
+@dataclass(frozen=True, kw_only=True)
+class LinkCustomer(Model):
+    """Who pays."""
+
+    reference: str
+    """Your reference of the customer."""
+
+    email: str
+    """E-mail address."""
+
+    name: str | None = None
+    """Full name."""
+
+@dataclass(frozen=True, kw_only=True)
+class Movement(Model):
+    """A movement of your wallet."""
+
+    id: str
+    """Currency and position in the statement."""
+
+    kind: Literal['payout_accepted', 'payout_failed', 'payout_reversed', 'settlement_released', 'unapplied_out', 'top_up']
+    """What caused the movement."""
+
+    amount: int
+    """Minor units: above zero into the wallet, below zero out of it."""
+
+    balance_after: int
+    """The wallet's balance afterwards."""
+
+    currency: str
+    """ISO 4217."""
+
+    reference: str
+    """Your reference of the payout; else the id of the settlement, unapplied transfer or top-up."""
+
+    created_at: str
+    """When it was booked."""
+
+@dataclass(frozen=True, kw_only=True)
+class MovementList(Model):
+    """A page of movements, newest first."""
+
+    data: list[Movement]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+    opening_balance: int | None = None
+    """Before the filtered period, with `currency` only."""
+
+    closing_balance: int | None = None
+    """At the end of the filtered period, with `currency` only."""
+
+@dataclass(frozen=True, kw_only=True)
+class Payment(Model):
+    """A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet,
+    are left out."""
+
+    request_type: RequestType
+    """The kind of transaction."""
+
+    id: str
+    """Our identifier of the transaction."""
+
+    reference: str
+    """Your reference. Of a payment of a link: `pl_` and its own id."""
+
+    payment_link_id: str | None = None
+    """The payment link that it was made at. Payments of links."""
+
+    payment_link_reference: str | None = None
+    """Your reference of that link."""
+
+    status: TransactionStatus
+    """`success` and `failed` are final."""
+
+    response_code: str
+    """Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour;
+    `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen
+    Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083`
+    Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20030` Payment failed;
+    `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds;
+    `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided;
+    `20091` Payment cancelled."""
+
+    response_summary: str
+    """The outcome in words."""
+
+    gateway_code: str | None = None
+    """The acquirer's or bank's own response code."""
+
+    gateway_recommendation: str | None = None
+    """After a decline, whether a retry can succeed: `retry` or `do_not_retry`."""
+
+    acquirer_transaction_id: str | None = None
+    """The acquirer's identifier."""
+
+    authorization_code: str | None = None
+    """The issuer's authorisation code. Cards."""
+
+    retrieval_reference_number: str | None = None
+    """RRN. Cards."""
+
+    system_trace_audit_number: str | None = None
+    """STAN. Cards."""
+
+    amount: int
+    """Minor units; 0 for a card check."""
+
+    amount_authorized: int | None = None
+    """Amount authorised by the issuer, minor units. Card payments with `capture: false`."""
+
+    currency: str
+    """ISO 4217."""
+
+    payment_timestamp: str
+    """When it was created."""
+
+    payment_method: PaymentMethod | None = None
+    """How the payer pays. Payments."""
+
+    fee: int | None = None
+    """Processing fee, minor units. Payments and payouts."""
+
+    refund_status: RefundStatus | None = None
+    """Payments."""
+
+    settle_status: SettleStatus | None = None
+    """Progress of the settlement to your wallet. Once it is in a batch."""
+
+    merchant_descriptor: str | None = None
+    """Text on the cardholder's statement. Cards."""
+
+    source: CardShown | None = None
+    """The card. Card payments and card checks."""
+
+    virtual_account_details: TransferDetails | None = None
+    """The account that the payer transfers to. Virtual accounts."""
+
+    total_amount_captured: int | None = None
+    """Captured so far. Card payments."""
+
+    total_amount_available_to_refund: int | None = None
+    """Amount that can still be refunded. Payments."""
+
+    total_amount_refunded: int | None = None
+    """Refunded so far. Payments."""
+
+    redirect_link: str | None = None
+    """Send the payer here for 3-D Secure. While the challenge is open."""
+
+    customer: Customer | None = None
+    """Payer or beneficiary."""
+
+    reversal: Reversal | None = None
+    """The part of a successful payout that the bank has returned. Its status stays `success`."""
+
+    narration: str | None = None
+    """Your free text. Present if you sent any."""
+
+    metadata: dict[str, str] | None = None
+    """Your own keys and values, as you sent them. Present if you sent any."""
+
+    completed_at: str | None = None
+    """When `status` became `success` or `failed`. Once it is final."""
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentLink(Model):
+    """A payment link: what is paid for, how much, how often and until when."""
+
+    id: str
+    """Our identifier of the link: the `payment_link_id` of its payments."""
+
+    reference: str
+    """Your reference."""
+
+    status: PaymentLinkStatus
+    """Derived: the first that holds of `used_up`, `inactive`, `expired` and `active`."""
+
+    url: str
+    """The address that you share with payers."""
+
+    slug: str
+    """The end of the address."""
+
+    title: str
+    """What is paid for."""
+
+    description: str | None = None
+    """More about it."""
+
+    amount: int | None = None
+    """For one unit, minor units. Without `amount_range`."""
+
+    amount_range: AmountRange | None = None
+    """The payer chooses the amount."""
+
+    currency: str
+    """ISO 4217."""
+
+    quantity_max: int
+    """The payer chooses 1 to this many units."""
+
+    payment_methods: list[PaymentMethod]
+    """In the order of the page."""
+
+    payment_method_id: str | None = None
+    """The virtual account that you named."""
+
+    transfer_window: int
+    """Seconds that an account number accepts a payer's transfer."""
+
+    collect: Collect
+    """What payers are asked for."""
+
+    customer: LinkCustomer | None = None
+    """Who pays, if you named them."""
+
+    custom_fields: list[CustomField] | None = None
+    """Your questions, if any."""
+
+    max_uses: int | None = None
+    """How many payments may succeed. Without: no limit."""
+
+    uses_paid: int
+    """Payments that succeeded."""
+
+    uses_held: int
+    """Payments that are pending."""
+
+    uses_left: int | None = None
+    """Uses that are neither paid nor held. With `max_uses`."""
+
+    amount_paid: int
+    """Sum of the payments that succeeded, minor units. Refunds are not deducted."""
+
+    expires_at: str | None = None
+    """The last moment at which a payment can be begun."""
+
+    redirect_url: str | None = None
+    """Where the payer is sent after success."""
+
+    success_message: str | None = None
+    """On the receipt."""
+
+    support_contact: str | None = None
+    """On every page."""
+
+    block_reason: str | None = None
+    """Why the operator has blocked the link. It can't be activated until this is resolved."""
+
+    created_at: str
+    """When it was created."""
+
+    updated_at: str
+    """When it was changed, deactivated or activated last."""
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentLinkList(Model):
+    """A page of payment links, newest first."""
+
+    data: list[PaymentLink]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentList(Model):
+    """A page of transactions, newest first."""
+
+    data: list[Payment]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(Model):
+    """RFC 9457 problem details."""
+
+    type: str
+    """URL of the page about this code."""
+
+    title: str
+    """What the code means."""
+
+    status: int
+    """The HTTP status."""
+
+    detail: str
+    """What to do about it. Never repeats a value that was sent."""
+
+    code: str
+    """Decide by this."""
+
+    request_id: str
+    """The response's `X-Request-Id`. Quote it to support."""
+
+    errors: list[FieldError] | None = None
+    """For invalid requests: every wrong field at once."""
+
+    server_time: int | None = None
+    """`timestamp_out_of_range`: our clock, in Unix seconds."""
+
+    string_to_sign: str | None = None
+    """`invalid_signature`, in the sandbox: the text that the server built and signed."""
+
+    success: bool | None = None
+    """Errors of the simulation: always `false`."""
+
+    message: str | None = None
+    """Errors of the simulation: the same as `detail`."""
+
+@dataclass(frozen=True, kw_only=True)
+class Refund(Model):
+    """A refund."""
+
+    id: str
+    """Our identifier of the refund."""
+
+    reference: str
+    """Your reference of the refund."""
+
+    payment_reference: str
+    """Your reference of the payment."""
+
+    status: TransactionStatus
+    """`success` and `failed` are final."""
+
+    response_code: str
+    """Outcome code, as of payments."""
+
+    response_summary: str
+    """The outcome in words."""
+
+    amount: int
+    """Minor units."""
+
+    currency: str
+    """ISO 4217."""
+
+    created_at: str
+    """When it was requested."""
+
+    gateway_code: str | None = None
+    """The acquirer's or bank's own response code."""
+
+    reason: str | None = None
+    """Your reason."""
+
+    destination: RefundDestination | None = None
+    """Where the money goes. Refunds of transfer payments."""
+
+@dataclass(frozen=True, kw_only=True)
+class RefundDestination(Model):
+    """The account that a transfer payment is refunded to."""
+
+    name: str
+    """Name of the account's holder."""
+
+    account_number: str
+    """10 digits."""
+
+    bank_code: str
+    """The bank's `code`."""
+
+@dataclass(frozen=True, kw_only=True)
+class RefundList(Model):
+    """A page of refunds, newest first."""
+
+    data: list[Refund]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class RequestLogEntry(Model):
+    """An API request in your log."""
+
+    id: int
+    """Its number in the log."""
+
+    at: str
+    """When it was answered."""
+
+    method: str
+    """The HTTP method."""
+
+    target: str
+    """Path and query, with card numbers masked."""
+
+    status: int
+    """The HTTP status of the response."""
+
+    code: str | None
+    """The error code of the response; null for a success."""
+
+    milliseconds: int
+    """How long it took."""
+
+    key: str
+    """The public id of the key pair."""
+
+    request_id: str
+    """The response's `X-Request-Id`."""
+
+@dataclass(frozen=True, kw_only=True)
+class RequestLogEntryList(Model):
+    """A page of requests, newest first."""
+
+    data: list[RequestLogEntry]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class Reversal(Model):
+    """The part of a successful payout that the bank has returned. It was credited to your wallet; the
+    fee isn't returned."""
+
+    amount: int
+    """Sum of all returns, minor units."""
+
+    at: str
+    """When the last return was booked."""
+
+    reason: str
+    """The bank's reason for the last return."""
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario(Model):
+    """A sequence of calls with a known end."""
+
+    name: str
+    """Its name."""
+
+    title: str
+    """What happens."""
+
+    flow: str
+    """What it is about."""
+
+    event: EventName | None
+    """The last event that it causes; null if it causes none."""
+
+    changes: dict[str, str]
+    """Fields of the bodies that may be changed without changing the end, as `step.path`, and their JSON
+    types."""
+
+    steps: list[ScenarioStep]
+    """The calls, in their order. In paths and bodies, `{{new}}` is a new reference and `{{step.path}}` a
+    value of an earlier answer."""
+
+    ends: ScenarioEnd
+    """The outcome."""
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioEnd(Model):
+    """The outcome, as the answer to `step` shows it."""
+
+    step: str
+    """Name of a step."""
+
+    status: TransactionStatus
+    """Its `status`."""
+
+    response_code: str
+    """Its `response_code`."""
+
+    response_summary: str
+    """Its `response_summary`."""
+
+    gateway_code: str | None = None
+    """Its `gateway_code`."""
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioList(Model):
+    """All scenarios, the most usual of each event first."""
+
+    version: int
+    """Version of this form. It changes when a client must change."""
+
+    data: list[Scenario]
+    """The scenarios."""
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioStep(Model):
+    """A signed call, or the payer's answer to a 3-D Secure page."""
+
+    id: str
+    """Name of the step. Later steps use it to refer to the answer."""
+
+    method: Literal['GET', 'POST'] | None = None
+    """Method of a signed call."""
+
+    payer: Literal['approve', 'decline'] | None = None
+    """Instead of `method`: the payer's answer. Post `body` as a form, without a signature and without
+    following the redirect."""
+
+    path: str
+    """Path and query; the address of the page for a payer's answer."""
+
+    body: dict[str, Any] | None = None
+    """JSON body; the fields of the form for a payer's answer."""
+
+    expect: ExpectedAnswer
+    """What the answer has."""
+
+@dataclass(frozen=True, kw_only=True)
+class Sender(Model):
+    """The sender of a transfer. Fields that the bank did not send are left out."""
+
+    name: str | None = None
+    """Name."""
+
+    account_number: str | None = None
+    """Account number, as the bank sent it."""
+
+    bank_code: str | None = None
+    """Bank code: `code` if GET /api/banks lists the bank."""
+
+@dataclass(frozen=True, kw_only=True)
+class Settlement(Model):
+    """A settlement batch: the payments of a business day in one currency. `net` is `gross - fees -
+    refunds - brought_forward + carried_forward`."""
+
+    id: str
+    """Our identifier of the batch."""
+
+    number: int
+    """Counts the batches of one day and currency, from 1."""
+
+    currency: str
+    """ISO 4217."""
+
+    day: str
+    """The business day, Africa/Lagos."""
+
+    status: SettleStatus
+    """`released` and `rejected` are final."""
+
+    gross: int
+    """Captured or received, minor units."""
+
+    fees: int
+    """Fees of its payments."""
+
+    refunds: int
+    """Refunds that are netted in it."""
+
+    net: int
+    """Amount credited to your wallet."""
+
+    count: int
+    """Number of payments."""
+
+    created_at: str
+    """When it was created."""
+
+    brought_forward: int | None = None
+    """Not covered by earlier batches. Present if above zero."""
+
+    carried_forward: int | None = None
+    """Not covered by this batch. Present if above zero."""
+
+    released_at: str | None = None
+    """When its net was credited to your wallet."""
+
+@dataclass(frozen=True, kw_only=True)
+class SettlementItem(Model):
+    """A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`."""
+
+    kind: Literal['payment', 'refund', 'brought_forward', 'carried_forward']
+    """A payment, a refund, or an amount carried from one batch to another."""
+
+    reference: str
+    """Your reference of the payment or refund; else empty."""
+
+    amount: int
+    """Below zero for refunds and amounts brought forward."""
+
+    fee: int
+    """Fee of the payment; 0 for every other kind."""
+
+    net: int
+    """What the line adds to the batch's net."""
+
+@dataclass(frozen=True, kw_only=True)
+class SettlementItemList(Model):
+    """A page of items, in the order of the statement."""
+
+    data: list[SettlementItem]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, later ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class SettlementList(Model):
+    """A page of settlement batches, newest first."""
+
+    data: list[Settlement]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class SettlementWithItems(Model):
+    """A settlement batch with a page of its items."""
+
+    id: str
+    """Our identifier of the batch."""
+
+    number: int
+    """Counts the batches of one day and currency, from 1."""
+
+    currency: str
+    """ISO 4217."""
+
+    day: str
+    """The business day, Africa/Lagos."""
+
+    status: SettleStatus
+    """`released` and `rejected` are final."""
+
+    gross: int
+    """Captured or received, minor units."""
+
+    fees: int
+    """Fees of its payments."""
+
+    refunds: int
+    """Refunds that are netted in it."""
+
+    net: int
+    """Amount credited to your wallet."""
+
+    count: int
+    """Number of payments."""
+
+    created_at: str
+    """When it was created."""
+
+    brought_forward: int | None = None
+    """Not covered by earlier batches. Present if above zero."""
+
+    carried_forward: int | None = None
+    """Not covered by this batch. Present if above zero."""
+
+    released_at: str | None = None
+    """When its net was credited to your wallet."""
+
+    items: SettlementItemList
+    """Its items, oldest first."""
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated(Model):
+    """A simulated transfer arrived."""
+
+    success: bool
+    """Always `true`."""
+
+    message: str
+    """What happened to the transfer."""
+
+@dataclass(frozen=True, kw_only=True)
+class TransferDetails(Model):
+    """Where a payment is transferred to, and what arrived."""
+
+    account_number: str
+    """The account number for the payer's transfer."""
+
+    bank: str
+    """The bank that hosts it."""
+
+    account_name: str
+    """Name on the account."""
+
+    expected_amount: str
+    """Minor units, as text."""
+
+    amount_received: str
+    """Empty until the transfer arrives."""
+
+    expires_at: str
+    """When the session expires."""
+
+    status: Literal['pending', 'success', 'mismatch', 'expired', 'failed']
+    """All but `pending` are final."""
+
+@dataclass(frozen=True, kw_only=True)
+class UnappliedTransfer(Model):
+    """A transfer that matches no payment. It stays open until it is credited to your wallet or returned."""
+
+    id: str
+    """Our identifier of the unapplied transfer."""
+
+    account_number: str
+    """The account number that received it."""
+
+    amount: int
+    """Minor units."""
+
+    currency: str
+    """ISO 4217."""
+
+    received_at: str
+    """When it arrived."""
+
+    sender: Sender
+    """The sender, if the bank named it."""
+
+    why: Literal['mismatch', 'late', 'second', 'inactive', 'other_currency']
+    """Why it matches no payment: another amount than expected, after the payment's end, a second
+    transfer, an inactive account, another currency."""
+
+    state: UnappliedTransferState
+    """`credited` and `returned` are final."""
+
+    payment_reference: str | None = None
+    """Your reference of the payment that it was meant for, if there is one."""
+
+    reason: str | None = None
+    """Why it was credited or returned."""
+
+    decided_at: str | None = None
+    """When it was credited or returned."""
+
+    return_reference: str | None = None
+    """The reference of the payout that returns it."""
+
+@dataclass(frozen=True, kw_only=True)
+class UnappliedTransferList(Model):
+    """A page of unapplied transfers, newest first."""
+
+    data: list[UnappliedTransfer]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True)
+class VirtualAccount(Model):
+    """An account that receives money."""
+
+    id: str
+    """Our identifier: the `payment_method_id` of payments."""
+
+    currency: str
+    """ISO 4217."""
+
+    status: VirtualAccountStatus
+    """An inactive account accepts nothing."""
+
+    reference: str
+    """Your reference."""
+
+    customer: AccountHolder
+    """The account's holder."""
+
+    metadata: dict[str, str] | None = None
+    """Your own keys and values, as you sent them. Present if you sent any."""
+
+@dataclass(frozen=True, kw_only=True)
+class VirtualAccountList(Model):
+    """A page of virtual accounts, newest first."""
+
+    data: list[VirtualAccount]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+AddressRequest = TypedDict(
+    "AddressRequest",
+    {
+        "address_line1": "Required[str]",
+        "city": "Required[str]",
+        "state": "Required[str]",
+        "postal_code": "Required[str]",
+        "country": "Required[str]",
+        "address_line2": "str",
+    },
+    total=False,
+)
+
+AdvanceRequest = TypedDict(
+    "AdvanceRequest",
+    {
+        "payment": "Required[str]",
+    },
+    total=False,
+)
+
+AmountRangeRequest = TypedDict(
+    "AmountRangeRequest",
+    {
+        "min": "Required[int]",
+        "max": "Required[int]",
+        "suggested": "list[int]",
+    },
+    total=False,
+)
+
+BeneficiaryRequest = TypedDict(
+    "BeneficiaryRequest",
+    {
+        "name": "Required[str]",
+        "account_number": "Required[str]",
+        "bank_code": "Required[str]",
+        "reference": "str",
+        "email": "str",
+    },
+    total=False,
+)
+
+BillingAddressRequest = TypedDict(
+    "BillingAddressRequest",
+    {
+        "address_line1": "str",
+        "address_line2": "str",
+        "city": "str",
+        "state": "str",
+        "postal_code": "str",
+        "country": "str",
+    },
+    total=False,
+)
+
+BusinessAccountRequest = TypedDict(
+    "BusinessAccountRequest",
+    {
+        "type": "Required[Literal[\"static\"]]",
+        "account_type": "Required[Literal[\"business\"]]",
+        "reference": "Required[str]",
+        "email": "Required[str]",
+        "currency": "Required[str]",
+        "address": "Required[AddressRequest]",
+        "business_name": "Required[str]",
+        "phone_number": "Required[str]",
+        "bvn": "Required[str]",
+        "metadata": "dict[str, str]",
+        "first_name": "str",
+        "middle_name": "str",
+        "last_name": "str",
+        "dob": "str",
+        "gender": "str",
+    },
+    total=False,
+)
+
+CancelRequest = TypedDict(
+    "CancelRequest",
+    {
+    },
+    total=False,
+)
+
+CaptureRequest = TypedDict(
+    "CaptureRequest",
+    {
+        "amount": "int",
+    },
+    total=False,
+)
+
+CardCheckRequest = TypedDict(
+    "CardCheckRequest",
+    {
+        "request_type": "Required[Literal[\"card_check\"]]",
+        "currency": "Required[str]",
+        "source": "Required[CheckedSourceRequest]",
+        "reference": "str",
+        "amount": "int",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+CardPaymentRequest = TypedDict(
+    "CardPaymentRequest",
+    {
+        "request_type": "Required[Literal[\"payment\"]]",
+        "payment_method": "Required[Literal[\"card\"]]",
+        "reference": "Required[str]",
+        "amount": "Required[int]",
+        "currency": "Required[str]",
+        "source": "Required[SourceRequest]",
+        "redirect_url": "Required[str]",
+        "narration": "str",
+        "payment_ip": "str",
+        "authorization_type": "Literal[\"regular\"]",
+        "metadata": "dict[str, str]",
+        "customer": "PayerRequest",
+        "capture": "bool",
+        "3ds": "ThreeDSecureRequest",
+    },
+    total=False,
+)
+
+CheckedSourceRequest = TypedDict(
+    "CheckedSourceRequest",
+    {
+        "type": "Required[str]",
+        "pan": "Required[str]",
+        "name": "Required[str]",
+        "expiry_month": "Required[str]",
+        "expiry_year": "Required[str]",
+        "cvv": "Required[str]",
+    },
+    total=False,
+)
+
+CollectRequest = TypedDict(
+    "CollectRequest",
+    {
+        "name": "Asked",
+        "email": "Asked",
+        "phone": "Asked",
+    },
+    total=False,
+)
+
+CreditUnappliedRequest = TypedDict(
+    "CreditUnappliedRequest",
+    {
+        "reason": "Required[str]",
+    },
+    total=False,
+)
+
+DeactivateRequest = TypedDict(
+    "DeactivateRequest",
+    {
+    },
+    total=False,
+)
+
+DestinationRequest = TypedDict(
+    "DestinationRequest",
+    {
+        "name": "Required[str]",
+        "account_number": "Required[str]",
+        "bank_code": "Required[str]",
+    },
+    total=False,
+)
+
+DynamicAccountRequest = TypedDict(
+    "DynamicAccountRequest",
+    {
+        "type": "Required[Literal[\"dynamic\"]]",
+        "reference": "Required[str]",
+        "email": "Required[str]",
+        "currency": "Required[str]",
+        "address": "Required[AddressRequest]",
+        "first_name": "Required[str]",
+        "last_name": "Required[str]",
+        "account_type": "Literal[\"individual\"]",
+        "metadata": "dict[str, str]",
+        "middle_name": "str",
+        "phone_number": "str",
+        "dob": "str",
+        "gender": "str",
+        "bvn": "str",
+    },
+    total=False,
+)
+
+LinkChangeRequest = TypedDict(
+    "LinkChangeRequest",
+    {
+        "title": "str",
+        "description": "str | None",
+        "payment_methods": "list[PaymentMethod] | None",
+        "payment_method_id": "str | None",
+        "transfer_window": "int | None",
+        "max_uses": "int | None",
+        "expires_at": "str | None",
+        "redirect_url": "str | None",
+        "collect": "CollectRequest | None",
+        "custom_fields": "list[dict[str, Any]] | None",
+        "success_message": "str | None",
+        "support_contact": "str | None",
+    },
+    total=False,
+)
+
+LinkCustomerRequest = TypedDict(
+    "LinkCustomerRequest",
+    {
+        "reference": "Required[str]",
+        "email": "Required[str]",
+        "name": "str",
+    },
+    total=False,
+)
+
+LinkRequest = TypedDict(
+    "LinkRequest",
+    {
+        "title": "Required[str]",
+        "reference": "Required[str]",
+        "currency": "Required[str]",
+        "description": "str",
+        "payment_methods": "list[PaymentMethod]",
+        "payment_method_id": "str",
+        "transfer_window": "int",
+        "max_uses": "int",
+        "expires_at": "str",
+        "redirect_url": "str",
+        "collect": "CollectRequest",
+        "custom_fields": "list[dict[str, Any]]",
+        "success_message": "str",
+        "support_contact": "str",
+        "amount": "int",
+        "amount_range": "AmountRangeRequest",
+        "quantity_max": "int",
+        "customer": "LinkCustomerRequest",
+        "slug": "str",
+    },
+    total=False,
+)
+
+PayerRequest = TypedDict(
+    "PayerRequest",
+    {
+        "reference": "str",
+        "name": "str",
+        "email": "str",
+    },
+    total=False,
+)
+
+PayoutRequest = TypedDict(
+    "PayoutRequest",
+    {
+        "request_type": "Required[Literal[\"payout\"]]",
+        "reference": "Required[str]",
+        "amount": "Required[int]",
+        "currency": "Required[str]",
+        "customer": "Required[BeneficiaryRequest]",
+        "narration": "str",
+        "payment_ip": "str",
+        "authorization_type": "Literal[\"regular\"]",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+RefundRequest = TypedDict(
+    "RefundRequest",
+    {
+        "reference": "Required[str]",
+        "amount": "int",
+        "reason": "str",
+        "destination": "DestinationRequest",
+    },
+    total=False,
+)
+
+ResendRequest = TypedDict(
+    "ResendRequest",
+    {
+        "to": "Literal[\"endpoint\", \"listeners\", \"both\"]",
+    },
+    total=False,
+)
+
+ResolveBeneficiaryRequest = TypedDict(
+    "ResolveBeneficiaryRequest",
+    {
+        "account_number": "Required[str]",
+        "bank_code": "Required[str]",
+    },
+    total=False,
+)
+
+ReturnUnappliedRequest = TypedDict(
+    "ReturnUnappliedRequest",
+    {
+        "reason": "Required[str]",
+        "destination": "DestinationRequest",
+    },
+    total=False,
+)
+
+SimulateRequest = TypedDict(
+    "SimulateRequest",
+    {
+        "account_number": "Required[str]",
+        "amount": "Required[int]",
+        "sender_name": "str",
+        "sender_account_number": "str",
+        "sender_bank_code": "str",
+    },
+    total=False,
+)
+
+SourceRequest = TypedDict(
+    "SourceRequest",
+    {
+        "type": "Required[Literal[\"card\"]]",
+        "pan": "Required[str]",
+        "name": "Required[str]",
+        "expiry_month": "Required[str]",
+        "expiry_year": "Required[str]",
+        "cvv": "Required[str]",
+        "billing_address": "BillingAddressRequest",
+    },
+    total=False,
+)
+
+StaticAccountRequest = TypedDict(
+    "StaticAccountRequest",
+    {
+        "type": "Required[Literal[\"static\"]]",
+        "reference": "Required[str]",
+        "email": "Required[str]",
+        "currency": "Required[str]",
+        "address": "Required[AddressRequest]",
+        "first_name": "Required[str]",
+        "middle_name": "Required[str]",
+        "last_name": "Required[str]",
+        "phone_number": "Required[str]",
+        "dob": "Required[str]",
+        "gender": "Required[Literal[\"male\", \"female\"]]",
+        "bvn": "Required[str]",
+        "account_type": "Literal[\"individual\"]",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+ThreeDSecureRequest = TypedDict(
+    "ThreeDSecureRequest",
+    {
+        "enabled": "bool",
+        "challenge_preference": "Literal[\"challenge_mandated\", \"challenge_preferred\", \"no_preference\", \"no_challenge\"]",
+    },
+    total=False,
+)
+
+VirtualAccountPaymentRequest = TypedDict(
+    "VirtualAccountPaymentRequest",
+    {
+        "request_type": "Required[Literal[\"payment\"]]",
+        "payment_method": "Required[Literal[\"virtual_account\"]]",
+        "reference": "Required[str]",
+        "amount": "Required[int]",
+        "currency": "Required[str]",
+        "payment_method_id": "Required[str]",
+        "expiry_duration": "Required[int]",
+        "narration": "str",
+        "payment_ip": "str",
+        "authorization_type": "Literal[\"regular\"]",
+        "metadata": "dict[str, str]",
+        "customer": "PayerRequest",
+    },
+    total=False,
+)
+
+VoidRequest = TypedDict(
+    "VoidRequest",
+    {
+    },
+    total=False,
+)
+
+CardPaymentArguments = TypedDict(
+    "CardPaymentArguments",
+    {
+        "reference": "Required[str]",
+        "amount": "Required[int]",
+        "currency": "Required[str]",
+        "source": "Required[SourceRequest]",
+        "redirect_url": "Required[str]",
+        "narration": "str",
+        "payment_ip": "str",
+        "authorization_type": "Literal[\"regular\"]",
+        "metadata": "dict[str, str]",
+        "customer": "PayerRequest",
+        "capture": "bool",
+        "three_ds": "ThreeDSecureRequest",
+    },
+    total=False,
+)
+
+VirtualAccountPaymentArguments = TypedDict(
+    "VirtualAccountPaymentArguments",
+    {
+        "reference": "Required[str]",
+        "amount": "Required[int]",
+        "currency": "Required[str]",
+        "payment_method_id": "Required[str]",
+        "expiry_duration": "Required[int]",
+        "narration": "str",
+        "payment_ip": "str",
+        "authorization_type": "Literal[\"regular\"]",
+        "metadata": "dict[str, str]",
+        "customer": "PayerRequest",
+    },
+    total=False,
+)
+
+PayoutArguments = TypedDict(
+    "PayoutArguments",
+    {
+        "reference": "Required[str]",
+        "amount": "Required[int]",
+        "currency": "Required[str]",
+        "customer": "Required[BeneficiaryRequest]",
+        "narration": "str",
+        "payment_ip": "str",
+        "authorization_type": "Literal[\"regular\"]",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+CardCheckArguments = TypedDict(
+    "CardCheckArguments",
+    {
+        "currency": "Required[str]",
+        "source": "Required[CheckedSourceRequest]",
+        "amount": "int",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+StaticAccountArguments = TypedDict(
+    "StaticAccountArguments",
+    {
+        "reference": "Required[str]",
+        "email": "Required[str]",
+        "currency": "Required[str]",
+        "address": "Required[AddressRequest]",
+        "first_name": "Required[str]",
+        "middle_name": "Required[str]",
+        "last_name": "Required[str]",
+        "phone_number": "Required[str]",
+        "dob": "Required[str]",
+        "gender": "Required[Literal[\"male\", \"female\"]]",
+        "bvn": "Required[str]",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+BusinessAccountArguments = TypedDict(
+    "BusinessAccountArguments",
+    {
+        "reference": "Required[str]",
+        "email": "Required[str]",
+        "currency": "Required[str]",
+        "address": "Required[AddressRequest]",
+        "business_name": "Required[str]",
+        "phone_number": "Required[str]",
+        "bvn": "Required[str]",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+DynamicAccountArguments = TypedDict(
+    "DynamicAccountArguments",
+    {
+        "reference": "Required[str]",
+        "email": "Required[str]",
+        "currency": "Required[str]",
+        "address": "Required[AddressRequest]",
+        "first_name": "Required[str]",
+        "last_name": "Required[str]",
+        "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+LinkArguments = TypedDict(
+    "LinkArguments",
+    {
+        "title": "Required[str]",
+        "reference": "Required[str]",
+        "currency": "Required[str]",
+        "description": "str",
+        "payment_methods": "list[PaymentMethod]",
+        "payment_method_id": "str",
+        "transfer_window": "int",
+        "max_uses": "int",
+        "expires_at": "str",
+        "redirect_url": "str",
+        "collect": "CollectRequest",
+        "custom_fields": "list[dict[str, Any]]",
+        "success_message": "str",
+        "support_contact": "str",
+        "amount": "int",
+        "amount_range": "AmountRangeRequest",
+        "quantity_max": "int",
+        "customer": "LinkCustomerRequest",
+        "slug": "str",
+    },
+    total=False,
+)
+
+LinkChangeArguments = TypedDict(
+    "LinkChangeArguments",
+    {
+        "title": "str",
+        "description": "str | None",
+        "payment_methods": "list[PaymentMethod] | None",
+        "payment_method_id": "str | None",
+        "transfer_window": "int | None",
+        "max_uses": "int | None",
+        "expires_at": "str | None",
+        "redirect_url": "str | None",
+        "collect": "CollectRequest | None",
+        "custom_fields": "list[dict[str, Any]] | None",
+        "success_message": "str | None",
+        "support_contact": "str | None",
+    },
+    total=False,
+)
+
+if TYPE_CHECKING:
+    CreatePaymentRequest = CardPaymentRequest | VirtualAccountPaymentRequest | PayoutRequest | CardCheckRequest
+
+if TYPE_CHECKING:
+    CreateVirtualAccountRequest = StaticAccountRequest | BusinessAccountRequest | DynamicAccountRequest
+
+Model.NESTED.update(
+    {
+        AdvancedPayment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal},
+        BalanceList: {"data": Balance},
+        BankList: {"data": Bank},
+        Checkout: {"customer": CheckoutCustomer},
+        CheckoutList: {"data": Checkout},
+        DuplicateReference: {"existing": Existing},
+        EventInDetail: {"subject": EventSubject, "attempts": EventAttempt},
+        EventRecord: {"subject": EventSubject},
+        EventRecordList: {"data": EventRecord},
+        MovementList: {"data": Movement},
+        Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal},
+        PaymentLink: {"amount_range": AmountRange, "collect": Collect, "customer": LinkCustomer, "custom_fields": CustomField},
+        PaymentLinkList: {"data": PaymentLink},
+        PaymentList: {"data": Payment},
+        Problem: {"errors": FieldError},
+        Refund: {"destination": RefundDestination},
+        RefundList: {"data": Refund},
+        RequestLogEntryList: {"data": RequestLogEntry},
+        Scenario: {"steps": ScenarioStep, "ends": ScenarioEnd},
+        ScenarioList: {"data": Scenario},
+        ScenarioStep: {"expect": ExpectedAnswer},
+        SettlementItemList: {"data": SettlementItem},
+        SettlementList: {"data": Settlement},
+        SettlementWithItems: {"items": SettlementItemList},
+        UnappliedTransfer: {"sender": Sender},
+        UnappliedTransferList: {"data": UnappliedTransfer},
+        VirtualAccount: {"customer": AccountHolder},
+        VirtualAccountList: {"data": VirtualAccount},
+    }
+)

@@ -1,0 +1,359 @@
+"""Groups of methods, one for each part of the API."""
+
+from __future__ import annotations
+
+import difflib
+import secrets
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from sluice import _models as models
+from sluice.caller import Caller
+from sluice.errors import SluiceError
+from sluice.model import Model
+from sluice.pages import Page, target_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+M = TypeVar("M", bound=Model)
+
+PAYMENTS, REFUNDS, ACCOUNTS = "/api/payments", "/api/refunds", "/api/virtual-accounts"
+LINKS, UNAPPLIED, SETTLEMENTS = "/api/payment-links", "/api/unapplied-transfers", "/api/settlements"
+EVENTS, BALANCE, BANKS = "/api/events", "/api/balance", "/api/banks"
+CHECKS_PREFIX = "check-"
+CHECK_LETTERS = 24
+POLL_SECONDS = 1.0
+WIRE = {"three_ds": "3ds"}  # names that may not begin with a digit in Python
+WHOLE = {"amount", "expiry_duration", "max_uses"}
+
+
+class Resource:
+    """What all groups share: calls that return models."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def _get(self, kind: type[M], path: str, **query: Any) -> M:
+        answer = self._caller.call("GET", path, query=query)
+        return kind.read(answer.document, answer.meta)
+
+    def _post(
+        self,
+        kind: type[M],
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        is_repeatable: bool | None = None,
+    ) -> M:
+        answer = self._caller.call("POST", path, body=_checked(body or {}), is_repeatable=is_repeatable)
+        return kind.read(answer.document, answer.meta)
+
+    def _list(self, kind: type[M], path: str, query: Mapping[str, Any] | None = None) -> Page[M]:
+        answer = self._caller.call("GET", path, query=query)
+        document = answer.document
+        return Page(
+            data=[kind.read(each) for each in document["data"]],
+            next=target_of(document.get("next")),
+            meta=answer.meta,
+            _fetch=lambda target: self._list(kind, target),
+        )
+
+
+class Payments(Resource):
+    """Payments by card and by bank transfer. Payouts and card checks are listed here too."""
+
+    def card(self, **request: Unpack[models.CardPaymentArguments]) -> models.Payment:
+        """Pay by card. A declined payment is returned with the status `failed`."""
+        arguments = _known(request, models.CardPaymentArguments)
+        return self.create({"request_type": "payment", "payment_method": "card", **arguments})
+
+    def transfer(self, **request: Unpack[models.VirtualAccountPaymentArguments]) -> models.Payment:
+        """Wait for a transfer into a virtual account. The answer has the account number for the payer."""
+        arguments = _known(request, models.VirtualAccountPaymentArguments)
+        return self.create({"request_type": "payment", "payment_method": "virtual_account", **arguments})
+
+    def create(self, request: Mapping[str, Any]) -> models.Payment:
+        """Send a plain request, with the names of the API."""
+        return self._post(models.Payment, PAYMENTS, request)
+
+    def get(self, reference: str) -> models.Payment:
+        return self._get(models.Payment, _path(PAYMENTS, reference))
+
+    def list(self, **filters: Any) -> Page[models.Payment]:
+        """List payments, payouts and card checks, newest first."""
+        return self._list(models.Payment, PAYMENTS, filters)
+
+    def capture(self, reference: str, amount: int | None = None) -> models.Payment:
+        """Capture an authorised payment, in whole or, with an amount in minor units, in part."""
+        body = {} if amount is None else {"amount": amount}
+        return self._post(models.Payment, _path(PAYMENTS, reference, "capture"), body, is_repeatable=True)
+
+    def void(self, reference: str) -> models.Payment:
+        return self._post(models.Payment, _path(PAYMENTS, reference, "void"), is_repeatable=True)
+
+    def cancel(self, reference: str) -> models.Payment:
+        return self._post(models.Payment, _path(PAYMENTS, reference, "cancel"), is_repeatable=True)
+
+    def wait(self, reference: str, timeout: float = 60) -> models.Payment:
+        """Return the payment once it is final, or as it is after `timeout` seconds."""
+        deadline = time.monotonic() + timeout
+        while True:
+            payment = self.get(reference)
+            if payment.status != "pending" or time.monotonic() + POLL_SECONDS > deadline:
+                return payment
+            time.sleep(POLL_SECONDS)
+
+
+class Payouts(Resource):
+    """Payouts to bank accounts."""
+
+    def create(self, **request: Unpack[models.PayoutArguments]) -> models.Payment:
+        """Pay out. A payout that the bank refuses is returned with the status `failed`."""
+        arguments = _known(request, models.PayoutArguments)
+        return self._post(models.Payment, PAYMENTS, {"request_type": "payout", **arguments})
+
+
+class CardChecks(Resource):
+    """Checks whether a card is valid, without an amount."""
+
+    def create(
+        self, *, reference: str | None = None, **request: Unpack[models.CardCheckArguments]
+    ) -> models.Payment:
+        """Check a card. Without a reference it is given one, so that the call can be repeated."""
+        chosen = reference or CHECKS_PREFIX + secrets.token_hex(CHECK_LETTERS // 2)
+        arguments = _known(request, models.CardCheckArguments)
+        return self._post(
+            models.Payment, PAYMENTS, {"request_type": "card_check", "reference": chosen, **arguments}
+        )
+
+
+class Refunds(Resource):
+    """Refunds of card and transfer payments."""
+
+    def create(
+        self,
+        payment_reference: str,
+        *,
+        reference: str,
+        amount: int | None = None,
+        reason: str | None = None,
+        destination: models.DestinationRequest | None = None,
+    ) -> models.Refund:
+        """Refund what is left, or an amount in minor units."""
+        body = _present(reference=reference, amount=amount, reason=reason, destination=destination)
+        return self._post(models.Refund, _path(PAYMENTS, payment_reference, "refunds"), body)
+
+    def get(self, reference: str) -> models.Refund:
+        return self._get(models.Refund, _path(REFUNDS, reference))
+
+    def list(self, payment_reference: str, **filters: Any) -> Page[models.Refund]:
+        return self._list(models.Refund, _path(PAYMENTS, payment_reference, "refunds"), filters)
+
+
+class VirtualAccounts(Resource):
+    """Account numbers that receive money."""
+
+    def static(self, **request: Unpack[models.StaticAccountArguments]) -> models.VirtualAccount:
+        """Open an account with a permanent number for a customer."""
+        return self._open(_known(request, models.StaticAccountArguments), type="static")
+
+    def business(self, **request: Unpack[models.BusinessAccountArguments]) -> models.VirtualAccount:
+        """Open a static account of a business."""
+        arguments = _known(request, models.BusinessAccountArguments)
+        return self._open(arguments, type="static", account_type="business")
+
+    def dynamic(self, **request: Unpack[models.DynamicAccountArguments]) -> models.VirtualAccount:
+        """Open an account that gets a number for each payment."""
+        return self._open(_known(request, models.DynamicAccountArguments), type="dynamic")
+
+    def _open(self, arguments: dict[str, Any], **kind: str) -> models.VirtualAccount:
+        return self._post(models.VirtualAccount, ACCOUNTS, {**kind, **arguments})
+
+    def get(self, reference: str) -> models.VirtualAccount:
+        return self._get(models.VirtualAccount, _path(ACCOUNTS, reference))
+
+    def list(self, **filters: Any) -> Page[models.VirtualAccount]:
+        return self._list(models.VirtualAccount, ACCOUNTS, filters)
+
+    def deactivate(self, reference: str) -> models.VirtualAccount:
+        return self._post(models.VirtualAccount, _path(ACCOUNTS, reference, "deactivate"), is_repeatable=True)
+
+    def simulate_transfer(
+        self, *, account_number: str, amount: int, sender_name: str | None = None, **more: Any
+    ) -> models.Simulated:
+        """Let money arrive, in the sandbox. Never repeated: a second call is a second transfer."""
+        body = _present(account_number=account_number, amount=amount, sender_name=sender_name, **more)
+        return self._post(models.Simulated, f"{ACCOUNTS}/simulate", body, is_repeatable=False)
+
+
+class Banks(Resource):
+    """Banks that payouts can go to."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(caller)
+        self._known: tuple[str, list[models.Bank]] | None = None
+
+    def list(self) -> list[models.Bank]:
+        """List all banks. The list is kept, and fetched again only after it has changed."""
+        known = self._known
+        answer = self._caller.call("GET", BANKS, headers={"If-None-Match": known[0]} if known else None)
+        if answer.document is None and known:
+            return known[1]
+        banks = [models.Bank.read(each) for each in answer.document["data"]]
+        self._known = (answer.meta.headers.get("etag", ""), banks)
+        return banks
+
+    def resolve(self, *, account_number: str, bank_code: str) -> models.Beneficiary:
+        """Return the holder of an account."""
+        body = {"account_number": account_number, "bank_code": bank_code}
+        return self._post(models.Beneficiary, f"{BANKS}/resolve", body, is_repeatable=True)
+
+
+class Balance(Resource):
+    """Your wallet."""
+
+    def get(self) -> list[models.Balance]:
+        """Return a balance for each currency."""
+        answer = self._caller.call("GET", BALANCE)
+        return [models.Balance.read(each, answer.meta) for each in answer.document["data"]]
+
+    def movements(self, **filters: Any) -> Page[models.Movement]:
+        return self._list(models.Movement, f"{BALANCE}/movements", filters)
+
+
+class Settlements(Resource):
+    """Batches of payments on their way to your wallet."""
+
+    def list(self, **filters: Any) -> Page[models.Settlement]:
+        return self._list(models.Settlement, SETTLEMENTS, filters)
+
+    def get(self, settlement_id: str, **page: Any) -> models.SettlementWithItems:
+        return self._get(models.SettlementWithItems, _path(SETTLEMENTS, settlement_id), **page)
+
+
+class UnappliedTransfers(Resource):
+    """Money that arrived and matches no payment."""
+
+    def list(self, **filters: Any) -> Page[models.UnappliedTransfer]:
+        return self._list(models.UnappliedTransfer, UNAPPLIED, filters)
+
+    def credit(self, transfer_id: str, *, reason: str) -> models.UnappliedTransfer:
+        """Credit it to your wallet."""
+        return self._decide(transfer_id, "credit", {"reason": reason})
+
+    def return_(
+        self, transfer_id: str, *, reason: str, destination: models.DestinationRequest | None = None
+    ) -> models.UnappliedTransfer:
+        """Return it to its sender, or to `destination`."""
+        return self._decide(transfer_id, "return", _present(reason=reason, destination=destination))
+
+    def _decide(self, transfer_id: str, decision: str, body: dict[str, Any]) -> models.UnappliedTransfer:
+        path = _path(UNAPPLIED, transfer_id, decision)
+        return self._post(models.UnappliedTransfer, path, body, is_repeatable=True)
+
+
+class PaymentLinks(Resource):
+    """Pages on which payers pay."""
+
+    def create(self, **request: Unpack[models.LinkArguments]) -> models.PaymentLink:
+        return self._post(models.PaymentLink, LINKS, _known(request, models.LinkArguments))
+
+    def get(self, reference: str) -> models.PaymentLink:
+        return self._get(models.PaymentLink, _path(LINKS, reference))
+
+    def list(self, **filters: Any) -> Page[models.PaymentLink]:
+        return self._list(models.PaymentLink, LINKS, filters)
+
+    def update(self, reference: str, **changes: Unpack[models.LinkChangeArguments]) -> models.PaymentLink:
+        body = _checked(_known(changes, models.LinkChangeArguments, keep_none=True))
+        answer = self._caller.call("PATCH", _path(LINKS, reference), body=body, is_repeatable=True)
+        return models.PaymentLink.read(answer.document, answer.meta)
+
+    def activate(self, reference: str) -> models.PaymentLink:
+        return self._post(models.PaymentLink, _path(LINKS, reference, "activate"), is_repeatable=True)
+
+    def deactivate(self, reference: str) -> models.PaymentLink:
+        return self._post(models.PaymentLink, _path(LINKS, reference, "deactivate"), is_repeatable=True)
+
+    def checkouts(self, reference: str, **filters: Any) -> Page[models.Checkout]:
+        return self._list(models.Checkout, _path(LINKS, reference, "checkouts"), filters)
+
+
+class Events(Resource):
+    """Events that you were notified of."""
+
+    def list(self, **filters: Any) -> Page[models.EventRecord]:
+        return self._list(models.EventRecord, EVENTS, filters)
+
+    def get(self, event_id: str) -> models.EventInDetail:
+        return self._get(models.EventInDetail, _path(EVENTS, event_id))
+
+    def resend(self, event_id: str, to: str | None = None) -> models.EventRecord:
+        """Send an event again. Never repeated: look the event up if the answer is lost."""
+        path = _path(EVENTS, event_id, "resend")
+        return self._post(models.EventRecord, path, _present(to=to), is_repeatable=False)
+
+
+class Requests(Resource):
+    """The log of your requests to this API."""
+
+    def list(self, **filters: Any) -> Page[models.RequestLogEntry]:
+        return self._list(models.RequestLogEntry, "/api/requests", filters)
+
+
+class Sandbox(Resource):
+    """What only the sandbox does."""
+
+    def scenarios(self) -> list[models.Scenario]:
+        """List what can be made to happen."""
+        answer = self._caller.call("GET", "/api/sandbox/scenarios")
+        return [models.Scenario.read(each) for each in answer.document["data"]]
+
+    def advance_payment(self, reference: str) -> models.AdvancedPayment:
+        """Let what a payment waits for happen now."""
+        body = {"payment": reference}
+        return self._post(models.AdvancedPayment, "/api/sandbox/advance", body, is_repeatable=False)
+
+
+class UnknownArgument(SluiceError, TypeError):
+    """A method has no such argument."""
+
+
+def _known(given: Mapping[str, Any], arguments: Any, *, keep_none: bool = False) -> dict[str, Any]:
+    """Return the arguments under the names of the API, without those that are None unless None removes a value.
+
+    :raises UnknownArgument: there is no such argument
+    """
+    names = arguments.__annotations__
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            question = f"; did you mean {near[0]}?" if near else "."
+            raise UnknownArgument(f"There is no argument {name}{question}")
+    return {WIRE.get(name, name): value for name, value in given.items() if keep_none or value is not None}
+
+
+def _checked(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body. Numbers of the API are whole, so that 10.0 or True is a mistake of the program.
+
+    :raises TypeError: a value is a float, or an amount a boolean
+    """
+    for name, value in body.items():
+        if isinstance(value, float) or (isinstance(value, bool) and name in WHOLE):
+            raise TypeError(f"{name} must be an int, in minor units if it is an amount, not {value!r}.")
+        if isinstance(value, Mapping):
+            _checked(value)
+    return dict(body)
+
+
+def _present(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _path(*parts: str) -> str:
+    """Return a path; references are quoted as they are signed."""
+    first, *others = parts
+    return "/".join([first, *(quote(part, safe="-._~:") for part in others)])

@@ -1,0 +1,201 @@
+"""HTTP by the standard library. The target goes out byte for byte as it was signed.
+
+`urllib3`, and so `requests`, rewrites `%3a` to `%3A`; `http.client` sends what it is given. No redirect is followed, and
+no cookie, `.netrc` or proxy variable is read.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import select
+import ssl
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from sluice.errors import NotSent, OutcomeUnknown, TransportError
+
+MAX_IDLE = 10  # connections
+IDLE_SECONDS = 20  # the server keeps a connection for 30
+MAX_ANSWER = 32 * 1024 * 1024  # bytes
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A signed request. `target` is sent exactly as it is."""
+
+    method: str
+    target: str
+    headers: dict[str, str] = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True)
+class Response:
+    """An answer. The names of `headers` are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes = field(repr=False)
+
+
+class Transport(Protocol):
+    """Sends requests. Yours may do so in any way, as long as the target is sent exactly as it is."""
+
+    def send(self, request: Request) -> Response:
+        """Return the answer.
+
+        :raises NotSent: no byte of the request left
+        :raises OutcomeUnknown: the request may have arrived
+        """
+        ...  # pragma: no cover
+
+
+class HttpTransport:
+    """Connections to one service, kept for the next request. May be used by several threads.
+
+    Timeouts are in seconds: to connect, and between two reads. A process that forks forgets the connections, because two
+    processes must not share one.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        connect_timeout: float,
+        read_timeout: float,
+        insecure_http: bool = False,
+        proxy: str | None = None,
+        ca_file: str | None = None,
+    ) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("The base URL must look like https://pay.example.com.")
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK and not insecure_http:
+            raise ValueError("The base URL must be https; insecure_http=True allows http to any host.")
+        self._is_tls, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._connect_timeout, self._read_timeout = connect_timeout, read_timeout
+        self._proxy = urlsplit(proxy) if proxy else None
+        self._ca_file = ca_file
+        self._tls: ssl.SSLContext | None = None
+        self._lock = threading.Lock()
+        self._idle: list[tuple[http.client.HTTPConnection, float]] = []
+        self._process = os.getpid()
+
+    def send(self, request: Request) -> Response:
+        connection = self._take() or self._connect()
+        try:
+            response = self._exchange(connection, request)
+        except BaseException:
+            connection.close()
+            raise
+        if response.headers.get("connection", "").lower() == "close":
+            connection.close()
+        else:
+            self._keep(connection)
+        return response
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            connection.close()
+
+    def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Response:
+        try:
+            connection.putrequest(request.method, self._request_target(request), skip_accept_encoding=True)
+            for name, value in request.headers.items():
+                connection.putheader(name, value)
+            connection.endheaders(request.body or None)
+            answer = connection.getresponse()
+            body = answer.read(MAX_ANSWER + 1)
+            if answer.length:  # a read with a limit does not complain about an end that comes too early
+                raise http.client.IncompleteRead(body, answer.length)
+        except (OSError, http.client.HTTPException) as problem:
+            raise OutcomeUnknown(f"The connection failed: {_words(problem)}.") from problem
+        if len(body) > MAX_ANSWER:
+            raise OutcomeUnknown(f"The answer has more than {MAX_ANSWER} bytes.")
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        return Response(answer.status, headers, body)
+
+    def _request_target(self, request: Request) -> str:
+        """Return the target, with the address in front if a proxy forwards it without a tunnel."""
+        if self._proxy is None or self._is_tls:
+            return request.target
+        port = f":{self._port}" if self._port else ""
+        return f"http://{self._host}{port}{request.target}"
+
+    def _connect(self) -> http.client.HTTPConnection:
+        connection = self._new()
+        try:
+            connection.connect()
+        except (OSError, http.client.HTTPException) as problem:
+            connection.close()
+            raise NotSent(f"{self._host} could not be reached: {_words(problem)}.") from problem
+        connection.sock.settimeout(self._read_timeout)
+        return connection
+
+    def _new(self) -> http.client.HTTPConnection:
+        host, port = self._host, self._port
+        if self._proxy is not None:
+            host, port = self._proxy.hostname or "", self._proxy.port
+        if not self._is_tls:
+            return http.client.HTTPConnection(host, port, timeout=self._connect_timeout)
+        connection = http.client.HTTPSConnection(
+            host, port, timeout=self._connect_timeout, context=self._tls_context()
+        )
+        if self._proxy is not None:
+            connection.set_tunnel(self._host, self._port or 443)
+        return connection
+
+    def _tls_context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context(cafile=self._ca_file)
+            self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        return self._tls
+
+    def _take(self) -> http.client.HTTPConnection | None:
+        """Return an idle connection that is still open, the youngest first."""
+        with self._lock:
+            if self._process != os.getpid():  # forked: the connections are the parent's
+                self._idle, self._process = [], os.getpid()
+            while self._idle:
+                connection, since = self._idle.pop()
+                if time.monotonic() - since < IDLE_SECONDS and not _is_closed(connection):
+                    return connection
+                connection.close()
+        return None
+
+    def _keep(self, connection: http.client.HTTPConnection) -> None:
+        with self._lock:
+            if len(self._idle) < MAX_IDLE and connection.sock is not None:
+                self._idle.append((connection, time.monotonic()))
+                return
+        connection.close()
+
+
+def _is_closed(connection: http.client.HTTPConnection) -> bool:
+    """Return whether the other side has closed an idle connection, or sent what was not asked for."""
+    try:
+        return connection.sock is None or bool(select.select([connection.sock], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
+
+
+def _words(problem: Exception) -> str:
+    """Return what failed, without anything of the request."""
+    if isinstance(problem, TimeoutError):
+        return "it took too long"
+    if isinstance(problem, ssl.SSLCertVerificationError):
+        return f"its certificate is not valid: {problem.verify_message}"
+    if isinstance(problem, OSError) and problem.strerror:
+        return problem.strerror
+    return type(problem).__name__
+
+
+__all__ = ["HttpTransport", "Request", "Response", "Transport", "TransportError"]

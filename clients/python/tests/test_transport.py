@@ -1,0 +1,151 @@
+import os
+import socket
+import threading
+
+import pytest
+
+import sluice
+from sluice.transport import HttpTransport, Request
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+CLOSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+
+
+class Server:
+    """A server on a raw socket. It answers each request on a connection with the next of its answers."""
+
+    def __init__(self, *answers):
+        self.answers, self.received, self.connections = list(answers), [], 0
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            connection, _ = self._socket.accept()
+            self.connections += 1
+            threading.Thread(target=self._answer, args=[connection], daemon=True).start()
+
+    def _answer(self, connection):
+        with connection:
+            while self.answers:
+                received = b""
+                while b"\r\n\r\n" not in received:
+                    part = connection.recv(65536)
+                    if not part:
+                        return
+                    received += part
+                self.received.append(received)
+                answer = self.answers.pop(0)
+                connection.sendall(answer)
+                if answer in (b"", CLOSE):
+                    return
+
+
+def transport(server, **options):
+    return HttpTransport(server.url, **{"connect_timeout": 2, "read_timeout": 2, **options})
+
+
+@pytest.mark.parametrize(
+    "target", ["/api/payments?a=%3a%3A&b=~", "/api/payments/a:b", "/api/x?q=%E1%BB%8D+y%20z", "/api//x/../y"]
+)
+def test_sends_the_target_byte_for_byte(target):
+    server = Server(OK)
+
+    transport(server).send(Request("GET", target, {"X-Nonce": "n"}))
+
+    assert server.received[0].split(b"\r\n")[0] == f"GET {target} HTTP/1.1".encode()
+
+
+def test_follows_no_redirect_and_sends_nothing_of_its_own():
+    server = Server(
+        b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n", OK
+    )
+    made = transport(server)
+
+    answer = made.send(Request("GET", "/", {"X-Nonce": "n"}))
+    made.send(Request("GET", "/", {"X-Nonce": "n"}))
+
+    assert answer.status == 302
+    for received in server.received:
+        names = {line.split(b":")[0].lower() for line in received.split(b"\r\n")[1:] if line}
+        assert names == {b"host", b"x-nonce"}
+
+
+def test_keeps_a_connection_for_the_next_request():
+    server = Server(OK, OK, CLOSE, OK)
+    made = transport(server)
+
+    for _ in range(4):
+        made.send(Request("GET", "/", {}))
+
+    assert server.connections == 2
+
+
+def test_opens_another_connection_after_a_fork():
+    server = Server(OK, OK, OK)
+    made = transport(server)
+    made.send(Request("GET", "/", {}))
+
+    child = os.fork()
+    if child == 0:
+        made.send(Request("GET", "/child", {}))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    made.send(Request("GET", "/parent", {}))
+
+    assert server.connections == 2
+    assert [received.split()[1] for received in server.received] == [b"/", b"/child", b"/parent"]
+
+
+def test_tells_what_was_not_sent_from_what_is_unknown():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(sluice.NotSent):
+        HttpTransport(url, connect_timeout=1, read_timeout=1).send(Request("GET", "/", {}))
+
+    for answer in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", b"nonsense\r\n\r\n"):
+        with pytest.raises(sluice.OutcomeUnknown):
+            transport(Server(answer), read_timeout=0.3).send(Request("GET", "/", {}))
+
+
+def test_sends_through_a_proxy_only_if_told_to(monkeypatch):
+    proxy, server = Server(OK), Server(OK)
+    monkeypatch.setenv("http_proxy", proxy.url)
+    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+
+    transport(server).send(Request("GET", "/direct", {}))
+    assert (len(server.received), len(proxy.received)) == (1, 0)
+
+    transport(server, proxy=proxy.url).send(Request("GET", "/forwarded", {}))
+    assert proxy.received[0].split()[1] == f"{server.url}/forwarded".encode()
+
+
+class Echo(Server):
+    """Answers with the path of the request."""
+
+    def _answer(self, connection):
+        with connection:
+            while received := connection.recv(65536):
+                path = received.split()[1]
+                head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(path)}\r\n\r\n".encode()
+                connection.sendall(head + path)
+
+
+def test_serves_many_threads_without_mixing_answers_up():
+    made, wrong = transport(Echo(OK)), []
+
+    def ask(number):
+        for turn in range(20):
+            path = f"/{number}/{turn}"
+            if made.send(Request("GET", path, {})).body != path.encode():
+                wrong.append(path)
+
+    threads = [threading.Thread(target=ask, args=[number]) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert wrong == []
+    assert len(made._idle) <= 10
