@@ -268,7 +268,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     ),
     (sandbox.ScenariosView, "GET"): Operation(
         "listScenarios", "Sandbox", _ok(SCENARIOS, "Every scenario.", examples.named(scenarios=examples.SCENARIOS)),
-        problems=("sandbox_only",), is_open=True,
+        problems=("sandbox_only", "unknown_field"), is_open=True,
     ),
     (sandbox.AdvanceView, "POST"): Operation(
         "advancePayment", "Sandbox", _ok(sandbox.ADVANCED_PAYMENT, "The payment."),

@@ -451,8 +451,8 @@ class Ignored(StrictField):
 class RequestSerializer(Strict, serializers.Serializer):
     """An object of a request. All errors are found in one pass; unknown fields are errors.
 
-    `elsewhere` names the fields of other kinds of request, for a more specific error. `title` and the docstring
-    describe the object in the API's description.
+    `elsewhere` names the fields of other kinds of request, for a more specific error. The docstring describes the object
+    in the API's description.
     """
 
     default_error_messages = {"invalid": "This field must be an object."}

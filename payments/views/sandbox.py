@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.answer_fields import Field, one_of
+from kit.api.field_errors import InvalidFields, unknown_fields
 from kit.api.open_view import OpenView
 from kit.api.strict_fields import read_request
 from merchants.api_requests import note_object
@@ -39,6 +40,8 @@ class ScenariosView(OpenView):
         """
         if not settings.SANDBOX:
             raise SandboxOnly
+        if wrong := unknown_fields(request.query_params, known=frozenset()):
+            raise InvalidFields(wrong)
         return Response({"version": VERSION, "data": [SCENARIO.represent(each) for each in scenarios()]})
 
 

@@ -207,6 +207,7 @@ class TestProduction:
 
 
 class TestTypedValues:
+    @pytest.mark.long
     @pytest.mark.parametrize(
         ("name", "value"),
         [

@@ -76,6 +76,7 @@ class TestScenario:
         events = _events_of(ada.business)
         assert scenario["event"] in events if scenario["event"] else not events
 
+    @pytest.mark.long
     @pytest.mark.parametrize("name", [each.name for each in scenarios() if each.changes])
     def test_ends_as_it_says_with_everything_changed_that_may_be(self, api, ada, listed, name):
         scenario = copy.deepcopy(listed[name])
