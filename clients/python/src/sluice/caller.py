@@ -61,7 +61,7 @@ class Caller:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._api_key, self._secret_key = api_key, secret_key
-        self._transport, self._retries = transport, retries
+        self.transport, self._retries = transport, retries
         self._correct_clock, self._user_agent = correct_clock, user_agent
         self._now, self._sleep = now, sleep
         self._clock = (0.0, 0.0)  # the difference to the service's clock, and until when it is used
@@ -125,7 +125,7 @@ class Caller:
         request = Request(method, target, self._headers(method, target, body) | headers, body)
         started = time.monotonic()
         try:
-            response = self._transport.send(request)
+            response = self.transport.send(request)
         except TransportError as problem:
             self._log(request, type(problem).__name__, started, "")
             if isinstance(problem, OutcomeUnknown) and reference:

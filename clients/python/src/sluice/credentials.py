@@ -17,6 +17,8 @@ DEFAULT_PROFILE = "default"
 class NoCredentials(SluiceError):
     """No key was found, or what was found can't be used. The message says what to do."""
 
+    exit_code = 2
+
 
 @dataclass(frozen=True)
 class Credentials:
@@ -79,6 +81,24 @@ def from_sandbox(folder: Path | None = None) -> Credentials:
     return _of_document(_read(file), source=f"the sandbox in {place}")
 
 
+def store(name: str, keys: Credentials) -> None:
+    """Store a profile in a file that only its owner can read.
+
+    :raises NoCredentials: the file can be read by others, or is not ours
+    """
+    document = {"base_url": keys.base_url, "api_key": keys.api_key, "secret_key": keys.secret_key}
+    _write(_profiles() | {name: document})
+
+
+def forget(name: str) -> bool:
+    """Remove a profile, and return whether there was one."""
+    profiles = _profiles()
+    is_known = profiles.pop(name, None) is not None
+    if is_known:
+        _write(profiles)
+    return is_known
+
+
 def profiles_file() -> Path:
     config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return Path(config, "sluice", "profiles.json")
@@ -100,6 +120,18 @@ def _profiles() -> dict[str, object]:
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise NoCredentials(f"{file} can be read by others: chmod 600 {file}")
     return _read(file)
+
+
+def _write(profiles: dict[str, object]) -> None:
+    """Replace the file in one step, so that it is never half written, nor readable by others for a moment."""
+    file = profiles_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+        json.dump(profiles, opened, indent=2)
+        opened.write("\n")
+    draft.replace(file)
 
 
 def _read(file: Path) -> dict[str, object]:

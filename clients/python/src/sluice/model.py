@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from typing_extensions import Self
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-from sluice.caller import Meta
+    from sluice.caller import Meta
 
 M = TypeVar("M", bound="Model")
 ATTRIBUTES = {"3ds": "three_ds"}  # names that may not begin with a digit

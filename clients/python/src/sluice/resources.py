@@ -14,6 +14,7 @@ from sluice.caller import Caller
 from sluice.errors import SluiceError
 from sluice.model import Model
 from sluice.pages import Page, target_of
+from sluice.scenarios import Played, play
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -312,10 +313,30 @@ class Sandbox(Resource):
         answer = self._caller.call("GET", "/api/sandbox/scenarios")
         return [models.Scenario.read(each) for each in answer.document["data"]]
 
+    def play(self, name: str, changes: Mapping[str, Any] | None = None) -> Played:
+        """Play a scenario by its name, with changes such as `{"pay.amount": 500}`.
+
+        :raises UnknownScenario: there is none of this name
+        :raises WrongChange: the scenario has no such field, or the value has another type
+        :raises UnexpectedAnswer: a step was answered otherwise
+        """
+        known = {scenario.name: scenario for scenario in self.scenarios()}
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3)
+            question = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise UnknownScenario(f"There is no scenario {name}.{question}")
+        return play(self._caller, known[name], changes)
+
     def advance_payment(self, reference: str) -> models.AdvancedPayment:
         """Let what a payment waits for happen now."""
         body = {"payment": reference}
         return self._post(models.AdvancedPayment, "/api/sandbox/advance", body, is_repeatable=False)
+
+
+class UnknownScenario(SluiceError, KeyError):
+    """There is no scenario of this name."""
+
+    __str__ = SluiceError.__str__
 
 
 class UnknownArgument(SluiceError, TypeError):

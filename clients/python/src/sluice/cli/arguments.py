@@ -1,35 +1,58 @@
 """Arguments and input that several commands share."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from sluice.errors import SluiceError
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  (argparse has no public name for it)
 
 
-def add_command(commands: Subparsers, name: str, *, help: str, example: str, run: Run) -> Any:  # noqa: A002
-    """Add a command with its help, an example and `--json`."""
+class WrongUsage(SluiceError):
+    """The arguments are wrong: ends with 2."""
+
+    exit_code = 2
+
+
+class Declined(SluiceError):
+    """The person at the terminal said no, or could not be asked: ends with 1."""
+
+
+def add_command(
+    commands: Subparsers,
+    name: str,
+    *,
+    help: str,  # noqa: A002  (argparse's own name)
+    example: str,
+    run: Run | None = None,
+) -> argparse.ArgumentParser:
+    """Add a command with its help and an example, and `--json` if it does something itself."""
     parser = commands.add_parser(name, help=help, description=help, epilog=f"Example: {example}")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run)
+    if run is not None:
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.set_defaults(run=run)
     return parser
 
 
-def add_caller(parser: Any) -> None:
+def add_caller(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose whose keys are used."""
     parser.add_argument(
         "--profile", help="the stored profile to use (default: the environment, or this folder's sandbox)"
     )
     parser.add_argument("--base-url", help="the service's address, instead of the profile's")
+    parser.add_argument("--yes", action="store_true", help="don't ask before a change with a live key")
 
 
 def read_bytes(source: str | None) -> bytes:
     """Return the bytes of a file, or of standard input for `-`; nothing for None.
 
-    :raises SystemExit: the file can't be read
+    :raises WrongUsage: the file can't be read
     """
     if source is None:
         return b""
@@ -38,5 +61,4 @@ def read_bytes(source: str | None) -> bytes:
     try:
         return Path(source).read_bytes()
     except OSError as problem:
-        print(f"{source}: {problem.strerror}", file=sys.stderr)
-        raise SystemExit(2) from problem
+        raise WrongUsage(f"{source}: {problem.strerror}") from problem

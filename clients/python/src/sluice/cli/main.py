@@ -8,41 +8,63 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-import sluice
-from sluice.cli import sign, verify
-from sluice.credentials import NoCredentials
+from sluice.errors import SluiceError, TransportError
+from sluice.version import __version__
 
-DONE, NO, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-COMMANDS = (sign, verify)
+DONE, NO, WRONG_USAGE, NOT_REACHED, INTERRUPTED = 0, 1, 2, 3, 130
+# Commands and their modules. Only the chosen one is imported: `sluice sign` needs neither HTTP nor the models.
+COMMANDS = {
+    "advance": "advance",
+    "events": "events",
+    "login": "login",
+    "logout": "login",
+    "logs": "logs",
+    "payments": "payments",
+    "sign": "sign",
+    "trigger": "trigger",
+    "verify": "verify",
+    "whoami": "login",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(words).parse_args(words)
     try:
         code: int = options.run(options)
         sys.stdout.flush()
-    except NoCredentials as problem:
-        print(problem, file=sys.stderr)
-        return WRONG_USAGE
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except SluiceError as problem:
+        print(problem, file=sys.stderr)
+        return _code_of(problem)
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _code_of(problem: SluiceError) -> int:
+    if isinstance(problem, TransportError):
+        return NOT_REACHED
+    return getattr(problem, "exit_code", NO)
+
+
+def _parser(words: list[str]) -> argparse.ArgumentParser:
+    """Return the parser with the command that is called, or with all of them if none is."""
     parser = argparse.ArgumentParser(
         prog="sluice",
         description="Work with a Sluice payment service from the terminal.",
         epilog="Example: sluice sign GET /api/banks --curl",
     )
-    parser.add_argument("--version", action="version", version=f"sluice {sluice.__version__}")
+    parser.add_argument("--version", action="version", version=f"sluice {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    for command in COMMANDS:
-        command.add_to(commands)
+    called = next((word for word in words if word in COMMANDS), None)
+    modules = [COMMANDS[called]] if called else sorted(set(COMMANDS.values()))
+    for module in modules:
+        import_module(f"sluice.cli.{module}").add_to(commands)
     return parser

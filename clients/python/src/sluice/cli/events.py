@@ -1,0 +1,80 @@
+"""`sluice events`: what your endpoint was sent."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from sluice.cli.arguments import Subparsers, add_caller, add_command
+from sluice.cli.connection import connect, connect_to_change
+from sluice.cli.output import show, table
+
+STATES = ["waiting", "held", "delivered", "dead", "skipped", "test_failed"]
+
+
+def add_to(commands: Subparsers) -> None:
+    group = add_command(
+        commands, "events", help="List, show and resend events.", example="sluice events list --state dead"
+    )
+    actions = group.add_subparsers(required=True, metavar="ACTION")
+    listed = add_command(
+        actions, "list", help="List the newest.", example="sluice events list --state dead", run=_list
+    )
+    listed.add_argument("--state", choices=STATES, help="only events in this state")
+    listed.add_argument("--event", help="only events of this kind, such as payment.success")
+    listed.add_argument("--limit", type=int, default=20, help="how many (default 20)")
+    shown = add_command(
+        actions, "show", help="Show one with its attempts.", example="sluice events show ID --body", run=_show
+    )
+    shown.add_argument(
+        "--body", action="store_true", help="print the exact bytes of its body, and nothing else"
+    )
+    resend = add_command(
+        actions, "resend", help="Send one again.", example="sluice events resend ID", run=_resend
+    )
+    resend.add_argument(
+        "--to", choices=["endpoint", "listeners", "both"], help="to whom (default: both in a sandbox)"
+    )
+    for parser in (shown, resend):
+        parser.add_argument("event_id", metavar="ID", help="the event_id")
+    for parser in (listed, shown, resend):
+        add_caller(parser)
+
+
+def _list(options: argparse.Namespace) -> int:
+    with connect(options) as client:
+        found = client.events.list(limit=options.limit, state=options.state, event=options.event).data
+    rows = [(each.created_at, each.event, each.state, each.attempts_made, each.event_id) for each in found]
+    show(found, options, lines=lambda: table(rows, empty="There are none."))
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    with connect(options) as client:
+        event = client.events.get(options.event_id)
+    if options.body:
+        if event.body is None:
+            print("Its body is forgotten.", file=sys.stderr)
+            return 1
+        sys.stdout.buffer.write(event.body.encode())
+        return 0
+    rows = [
+        (
+            attempt.number,
+            attempt.started_at,
+            attempt.status or attempt.error,
+            f"{attempt.total_ms} ms",
+            attempt.explanation,
+        )
+        for attempt in event.attempts
+    ]
+    head = f"{event.event}  {event.state}  {event.created_at}"
+    show(event, options, lines=lambda: [head, *table(rows, empty="There was no attempt yet.")])
+    return 0
+
+
+def _resend(options: argparse.Namespace) -> int:
+    with connect_to_change(options, f"Resend {options.event_id}") as client:
+        event = client.events.resend(options.event_id, options.to)
+    show(event, options, lines=lambda: [f"{event.event} is sent again: {event.event_id}"])
+    return 0

@@ -1,0 +1,164 @@
+"""`sluice payments`: make, look up and change payments, payouts and card checks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sluice._models import Payment
+from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, read_bytes
+from sluice.cli.connection import connect, connect_to_change
+from sluice.cli.output import money, show, table
+
+FAILED = 1
+
+
+def add_to(commands: Subparsers) -> None:
+    group = add_command(
+        commands,
+        "payments",
+        help="Make, look up and change payments.",
+        example="sluice payments list --limit 5",
+    )
+    actions = group.add_subparsers(required=True, metavar="ACTION")
+    create = add_command(
+        actions,
+        "create",
+        help="Send a request, or play a scenario of the sandbox. Ends with 1 if it fails.",
+        example="sluice payments create --scenario payment.success",
+        run=_create,
+    )
+    source = create.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--scenario", metavar="NAME", help="a scenario of the sandbox: see sluice trigger --list"
+    )
+    source.add_argument("--body", metavar="FILE", help="the request's JSON; - reads standard input")
+    listed = add_command(
+        actions, "list", help="List the newest.", example="sluice payments list --status failed", run=_list
+    )
+    listed.add_argument("--limit", type=int, default=20, help="how many (default 20)")
+    listed.add_argument("--status", choices=["pending", "success", "failed"], help="only these")
+    found = add_command(actions, "get", help="Show one.", example="sluice payments get order-1042", run=_get)
+    capture = add_command(
+        actions,
+        "capture",
+        help="Capture an authorised one.",
+        example="sluice payments capture order-1042",
+        run=_capture,
+    )
+    capture.add_argument("--amount", type=int, help="a part, in minor units (default: all)")
+    void = add_command(
+        actions, "void", help="Void an authorised one.", example="sluice payments void order-1042", run=_void
+    )
+    refund = add_command(
+        actions,
+        "refund",
+        help="Refund one.",
+        example="sluice payments refund order-1042 --reference refund-8 --amount 100000",
+        run=_refund,
+    )
+    refund.add_argument("--reference", required=True, help="your reference of the refund")
+    refund.add_argument("--amount", type=int, help="a part, in minor units (default: what is left)")
+    refund.add_argument("--reason", help="the reason")
+    for parser in (found, capture, void, refund):
+        parser.add_argument("payment", metavar="REF", help="your reference of the payment")
+    for parser in (create, listed, found, capture, void, refund):
+        add_caller(parser)
+
+
+def _create(options: argparse.Namespace) -> int:
+    if options.scenario:
+        with connect(options) as client:
+            played = client.sandbox.play(options.scenario)
+            return _show(client.payments.get(played.references[-1]), options)
+    try:
+        request = json.loads(read_bytes(options.body))
+    except ValueError as problem:
+        raise WrongUsage("The body is not JSON.") from problem
+    if not isinstance(request, dict):
+        raise WrongUsage("The body is not a JSON object.")
+    with connect_to_change(
+        options, f"Create {request.get('request_type')} {request.get('reference')}"
+    ) as client:
+        return _show(client.payments.create(request), options)
+
+
+def _get(options: argparse.Namespace) -> int:
+    with connect(options) as client:
+        show(payment := client.payments.get(options.payment), options, lines=lambda: _lines(payment))
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    with connect(options) as client:
+        found = client.payments.list(limit=options.limit, status=options.status).data
+    rows = [
+        (
+            payment.payment_timestamp,
+            payment.status,
+            money(payment.amount, payment.currency),
+            payment.reference,
+            payment.response_summary,
+        )
+        for payment in found
+    ]
+    show(found, options, lines=lambda: table(rows, empty="There are none."))
+    return 0
+
+
+def _capture(options: argparse.Namespace) -> int:
+    with connect_to_change(options, f"Capture {options.payment}") as client:
+        return _show(client.payments.capture(options.payment, options.amount), options)
+
+
+def _void(options: argparse.Namespace) -> int:
+    with connect_to_change(options, f"Void {options.payment}") as client:
+        show(payment := client.payments.void(options.payment), options, lines=lambda: _lines(payment))
+    return 0
+
+
+def _refund(options: argparse.Namespace) -> int:
+    with connect_to_change(options, f"Refund {options.payment}") as client:
+        refund = client.refunds.create(
+            options.payment, reference=options.reference, amount=options.amount, reason=options.reason
+        )
+    show(
+        refund,
+        options,
+        lines=lambda: _fields(
+            {
+                "refund": refund.reference,
+                "status": refund.status,
+                "amount": money(refund.amount, refund.currency),
+                "result": refund.response_summary,
+            }
+        ),
+    )
+    return FAILED if refund.status == "failed" else 0
+
+
+def _show(payment: Payment, options: argparse.Namespace) -> int:
+    """Print a payment that a call made or changed, and return the exit code."""
+    show(payment, options, lines=lambda: _lines(payment))
+    return FAILED if payment.status == "failed" else 0
+
+
+def _lines(payment: Payment) -> Iterator[str]:
+    yield from _fields(
+        {
+            payment.request_type: payment.reference,
+            "status": payment.status,
+            "amount": money(payment.amount, payment.currency),
+            "result": f"{payment.response_code} {payment.response_summary}",
+            "redirect link": payment.redirect_link,
+            "id": payment.id,
+        }
+    )
+
+
+def _fields(values: dict[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        if value:
+            yield f"{name.replace('_', ' '):14}{value}"

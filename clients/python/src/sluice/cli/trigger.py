@@ -1,0 +1,134 @@
+"""`sluice trigger`: let an event happen by playing a scenario of the sandbox. The event is a real one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sluice._models import EventRecord, Scenario
+from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
+from sluice.cli.connection import connect
+from sluice.cli.output import plain, say, show, table
+from sluice.client import Sluice
+from sluice.scenarios import Played, WrongChange
+
+WAIT_SECONDS = 10.0
+POLL_SECONDS = 0.25
+
+
+def add_to(commands: Subparsers) -> None:
+    parser = add_command(
+        commands,
+        "trigger",
+        help="Let an event happen in the sandbox, and see whether it is delivered.",
+        example="sluice trigger payment.failed --set pay.narration=Books",
+        run=run,
+    )
+    parser.add_argument(
+        "event", metavar="EVENT", nargs="?", help="the kind of event, such as payment.success"
+    )
+    parser.add_argument("--scenario", metavar="NAME", help="which of its scenarios (default: the first)")
+    parser.add_argument(
+        "--set", metavar="STEP.PATH=VALUE", action="append", default=[], help="change a field; repeatable"
+    )
+    parser.add_argument("--list", action="store_true", help="list the scenarios with their events")
+    parser.add_argument("--no-wait", action="store_true", help="don't wait for the delivery")
+    add_caller(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    with connect(options) as client:
+        scenarios = client.sandbox.scenarios()
+        if options.list:
+            rows = [(each.name, each.event, each.title) for each in scenarios]
+            show(scenarios, options, lines=lambda: table(rows, empty="There are none."))
+            return 0
+        scenario = _chosen(scenarios, options)
+        try:
+            played = client.sandbox.play(scenario.name, _changes(scenario, options.set))
+        except WrongChange as problem:
+            raise WrongUsage(str(problem)) from problem
+        event = None if options.no_wait or scenario.event is None else _await(client, played)
+    document = {
+        "scenario": scenario.name,
+        "references": played.references,
+        "event": plain(event) if event else None,
+    }
+    show(
+        document,
+        options,
+        lines=lambda: [
+            f"{scenario.name}: {played.status} {played.response_code}, {played.references[0]}",
+            _delivery(event, options),
+        ],
+    )
+    return 0
+
+
+def _chosen(scenarios: list[Scenario], options: argparse.Namespace) -> Scenario:
+    """Return the scenario that the arguments name.
+
+    :raises WrongUsage: there is none, or it has another event
+    """
+    fitting = [each for each in scenarios if options.event in (None, each.event)]
+    if options.scenario:
+        fitting = [each for each in fitting if each.name == options.scenario]
+    if fitting and (options.event or options.scenario):
+        return fitting[0]
+    events = ", ".join(dict.fromkeys(str(each.event) for each in scenarios if each.event))
+    raise WrongUsage(
+        f"Name an event that has a scenario: {events}. `sluice trigger --list` shows all scenarios."
+    )
+
+
+def _changes(scenario: Scenario, assignments: list[str]) -> dict[str, Any]:
+    """Return the changes of `--set`, read by the types that the scenario declares.
+
+    :raises WrongUsage: an assignment has no `=`, or its value is not of the type
+    """
+    changes = {}
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals:
+            raise WrongUsage(f"--set {assignment}: write STEP.PATH=VALUE.")
+        changes[path] = text if scenario.changes.get(path) in (None, "string") else _json(path, text)
+    return changes
+
+
+def _json(path: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as problem:
+        raise WrongUsage(f"--set {path}: {text!r} is not JSON.") from problem
+
+
+def _await(client: Sluice, played: Played) -> EventRecord | None:
+    """Return the event once its first attempt is over, or as it is after ten seconds."""
+    say(f"Waiting for {played.event} ...")
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        event = _event(client, played)
+        is_over = event is not None and (event.attempts_made or event.state != "waiting")
+        if is_over or time.monotonic() > deadline:
+            return event
+        time.sleep(POLL_SECONDS)
+
+
+def _event(client: Sluice, played: Played) -> EventRecord | None:
+    for reference in played.references:
+        for event in client.events.list(reference=reference, event=played.event, limit=1).data:
+            return event
+    return None
+
+
+def _delivery(event: EventRecord | None, options: argparse.Namespace) -> str:
+    if options.no_wait:
+        return "Not waited for the delivery."
+    if event is None:
+        return "There is no delivery: does an endpoint subscribe to this event?"
+    attempts: Mapping[int, str] = {0: "no attempt yet", 1: "1 attempt"}
+    made = attempts.get(event.attempts_made, f"{event.attempts_made} attempts")
+    return f"{event.event} {event.event_id}: {event.state}, {made}"

@@ -1,0 +1,225 @@
+"""The command-line tool against a running sandbox, in this process."""
+
+import io
+import json
+import secrets
+import stat
+
+import pytest
+
+from sluice.cli import logs
+from sluice.cli.main import main
+from sluice.cli.output import money
+from sluice.credentials import from_sandbox
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def run(sandbox, tmp_path, monkeypatch, capfdbinary):
+    """Return a function that runs `sluice` with a stored profile and returns its code, output and errors."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert main(["login", "--sandbox", str(sandbox)]) == 0
+    capfdbinary.readouterr()
+
+    def command(*arguments, body=b""):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(body)))
+        try:
+            code = main(arguments)
+        except SystemExit as ended:  # argparse
+            code = ended.code
+        printed = capfdbinary.readouterr()
+        assert not printed.out or printed.out.endswith(b"\n")
+        return code, printed.out.decode(), printed.err.decode()
+
+    return command
+
+
+@pytest.fixture
+def pay(run, card):
+    def make(**changes):
+        reference = f"cli-{secrets.token_hex(4)}"
+        order = {
+            "request_type": "payment",
+            "payment_method": "card",
+            "reference": reference,
+            "amount": 250_000,
+        }
+        order |= {"currency": "NGN", "redirect_url": "https://shop.example/done", "source": card}
+        code, out, _ = run(
+            "payments", "create", "--body", "-", "--json", body=json.dumps(order | changes).encode()
+        )
+        return code, json.loads(out)
+
+    return make
+
+
+class TestProfiles:
+    def test_are_stored_for_their_owner_only_shown_and_forgotten(self, run, sandbox, tmp_path):
+        file = tmp_path / "sluice" / "profiles.json"
+        keys = from_sandbox(sandbox)
+
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        code, out, _ = run("whoami", "--json")
+        assert (code, json.loads(out)["api_key"]) == (0, keys.api_key)
+        assert "USD 0.00 available" in run("whoami")[1]
+        assert run("logout")[0] == 0
+        assert json.loads(file.read_text()) == {}
+        assert run("logout")[0] == 1
+
+    def test_are_not_stored_if_the_keys_are_wrong(self, run, sandbox, tmp_path):
+        keys = from_sandbox(sandbox)
+
+        code, _, errors = run(
+            "login", "--name", "x", "--base-url", keys.base_url, "--api-key", keys.api_key, "--secret-stdin",
+            body=b"sk_canary\n",
+        )  # fmt: skip
+
+        assert code == 1
+        assert "invalid_signature" in errors
+        assert "canary" not in errors
+        assert "x" not in json.loads((tmp_path / "sluice" / "profiles.json").read_text())
+
+
+class TestPayments:
+    def test_are_made_shown_listed_and_refunded(self, run, pay):
+        code, payment = pay()
+
+        assert (code, payment["status"]) == (0, "success")
+        shown = run("payments", "get", payment["reference"])[1]
+        assert "NGN 2,500.00" in shown
+        assert json.loads(run("payments", "list", "--limit", "1", "--json")[1])[0]["id"] == payment["id"]
+        refund = run(
+            "payments",
+            "refund",
+            payment["reference"],
+            "--reference",
+            payment["reference"] + "-r",
+            "--amount",
+            "100",
+        )
+        assert (refund[0], "NGN 1.00" in refund[1]) == (0, True)
+
+    def test_end_with_1_if_they_fail_or_are_refused(self, run, pay):
+        code, payment = pay(amount=10_051)
+        assert (code, payment["response_code"]) == (1, "20051")
+
+        code, out, errors = run("payments", "get", "no-such-payment")
+        assert (code, out) == (1, "")
+        assert "404 not_found" in errors
+        assert run("payments", "create", "--body", "-", body=b'{"request_type": "payout"}')[0] == 1
+
+    def test_are_captured_voided_and_advanced(self, run, pay):
+        first, second, third = (pay(capture=False)[1]["reference"] for _ in range(3))
+
+        assert run("payments", "capture", first, "--amount", "1000")[0] == 0
+        assert "Payment voided" in run("payments", "void", second)[1]
+        assert "authorisation" in run("advance", "payment", third)[1]
+        assert run("advance", "payment", third)[0] == 1
+
+    @pytest.mark.parametrize("body", [b"nonsense", b"[]"])
+    def test_end_with_2_for_a_body_that_is_no_request(self, run, body):
+        assert run("payments", "create", "--body", "-", body=body)[0] == 2
+
+
+class TestTrigger:
+    def test_plays_the_first_scenario_of_an_event_and_says_that_nothing_listens(self, run):
+        code, out, _ = run("trigger", "payment.mismatch", "--json")
+
+        document = json.loads(out)
+        assert (code, document["scenario"]) == (0, "payment.mismatch")
+        assert document["event"] is None
+        assert "Not waited" in run("trigger", "refund.success", "--no-wait")[1]
+
+    def test_changes_what_the_scenario_allows(self, run):
+        code, out, _ = run("trigger", "payment.success", "--set", "pay.amount=5000", "--no-wait", "--json")
+
+        reference = json.loads(out)["references"][0]
+        assert code == 0
+        assert json.loads(run("payments", "get", reference, "--json")[1])["amount"] == 5000
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["payment.chargeback"], "payment.success"),
+            ([], "payment.success"),
+            (["payment.success", "--scenario", "no.such"], "payment.success"),
+            (["payment.success", "--set", "pay.colour=red"], "pay.amount"),
+            (["payment.success", "--set", "pay.amount=many"], "not JSON"),
+            (["payment.success", "--set", "pay.amount=1.5"], "integer"),
+            (["payment.success", "--set", "pay.amount"], "STEP.PATH=VALUE"),
+        ],
+    )
+    def test_ends_with_2_and_names_what_exists(self, run, arguments, said):
+        code, out, errors = run("trigger", *arguments)
+
+        assert (code, out) == (2, "")
+        assert said in errors
+
+    def test_lists_all_scenarios(self, run):
+        assert "payment.3ds.approved" in run("trigger", "--list")[1]
+        assert len(json.loads(run("trigger", "--list", "--json")[1])) > 40
+
+
+class TestEvents:
+    def test_are_listed_and_missed_with_an_error(self, run):
+        assert run("events", "list")[0] == 0
+        assert json.loads(run("events", "list", "--json", "--state", "dead")[1]) == []
+        assert run("events", "show", "00000000-0000-0000-0000-000000000000")[0] == 1
+        assert run("events", "list", "--state", "lost")[0] == 2
+
+
+class TestLogs:
+    def test_follow_every_request_once(self, client, pay):
+        follower = logs.Follower(client, None)
+        follower.new()
+        references = {pay()[1]["reference"] for _ in range(3)}
+
+        found = []
+        for _ in range(60):
+            found += follower.new()
+            if len([entry for entry in found if entry.method == "POST"]) >= 3:
+                break
+            logs.time.sleep(0.1)
+
+        ids = [entry.id for entry in found]
+        assert len(references) == 3
+        assert len(set(ids)) == len(ids)
+        assert sum(entry.method == "POST" for entry in found) >= 3
+
+
+class TestNotReached:
+    def test_ends_with_3(self, run, monkeypatch):
+        monkeypatch.setattr("sluice.caller.FIRST_WAIT", 0)
+
+        code, out, errors = run("payments", "list", "--base-url", "http://127.0.0.1:1")
+
+        assert (code, out) == (3, "")
+        assert "could not be reached" in errors
+
+
+class TestLiveKeys:
+    @pytest.fixture
+    def live(self, run, monkeypatch):
+        for name, value in {
+            "BASE_URL": "https://127.0.0.1:1",
+            "API_KEY": "pk_live_1",
+            "SECRET_KEY": "sk_live_1",
+        }.items():
+            monkeypatch.setenv(f"SLUICE_{name}", value)
+        monkeypatch.setattr("sluice.caller.FIRST_WAIT", 0)
+        return run
+
+    def test_are_not_used_for_a_change_without_a_yes(self, live):
+        code, _, errors = live("payments", "void", "order-1")
+        assert (code, "--yes" in errors) == (1, True)
+
+        assert live("payments", "void", "order-1", "--yes")[0] == 3
+        assert live("payments", "list")[0] == 3
+
+
+def test_amounts_are_printed_as_money():
+    assert [money(*each) for each in [(250_000, "NGN"), (5, "JPY"), (1_234, "KWD"), (-5, "USD")]] == [
+        "NGN 2,500.00", "JPY 5", "KWD 1.234", "USD -0.05",
+    ]  # fmt: skip
