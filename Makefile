@@ -19,10 +19,11 @@ export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
 VARIABLES := ARGS DATA PORT PYTHON
-UNKNOWN := $(filter-out $(VARIABLES),$(foreach given,$(MAKEOVERRIDES),$(firstword $(subst =, ,$(given)))))
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 $(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser screenshots lint format bench openapi client-models addresses field-tables fonts clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser test-clients screenshots lint format bench openapi client-models addresses field-tables fonts clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -46,16 +47,19 @@ run-production: install ## start production's processes on this machine: Postgre
 	@exec $(RUN) -m config.runtime.local_production $(ARGS)
 
 test: install ## run the test suite (on SQLite, or with DATABASE_URL and REDIS_URL); ARGS go to pytest
-	@$(PYTEST) -m "not e2e and not faults and not long" $(ARGS)
+	@$(PYTEST) -m "not e2e and not clients and not faults and not long" $(ARGS)
 
 test-long: install ## run the slow tests: journeys, races, state machines, hanging peers
-	@$(PYTEST) -m "not e2e and not faults and long" $(ARGS)
+	@$(PYTEST) -m "not e2e and not clients and not faults and long" $(ARGS)
 
 test-all: install ## run all tests that need no browser, and the most important fault tests
-	@$(PYTEST) -m "not e2e and (representative or not faults)" $(ARGS)
+	@$(PYTEST) -m "not e2e and not clients and (representative or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
+
+test-clients: install ## test the Node client (needs Node.js 20 and npm)
+	@$(RUN) -m pytest tests/client_packages -m clients $(ARGS)
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e
@@ -100,8 +104,10 @@ pin-images: ## print the images of docker-compose.yml with the digests of today,
 openapi: install ## print the OpenAPI document
 	@$(RUN) manage.py spectacular --format openapi-json --validate --fail-on-warn
 
-client-models: install ## write the Python client's models from the OpenAPI document
-	@$(RUN) manage.py spectacular --format openapi-json | $(RUN) clients/python/generate.py -
+client-models: install ## write the clients' models from the OpenAPI document (needs Node.js 20 and npm)
+	@mkdir -p build && $(RUN) manage.py spectacular --format openapi-json > build/openapi.json
+	@$(RUN) clients/python/generate.py build/openapi.json
+	@cd clients/node && npm ci --silent --no-audit --no-fund && npm exec -- openapi-typescript ../../build/openapi.json -o src/schema.d.ts
 
 addresses: install ## write docs/addresses.md from the table of config/access_rules.py
 	@$(RUN) manage.py address_guide > docs/addresses.md

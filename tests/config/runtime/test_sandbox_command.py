@@ -85,6 +85,14 @@ class TestMake:
         assert refused.returncode == 2
         assert b"PROT? Known: ARGS DATA PORT PYTHON" in refused.stderr
 
+    def test_accepts_values_with_blanks_and_equals_signs(self):
+        given = ["ARGS=tests/a  tests/b -m 'not e2e' --x=y", "PORT=8100", "DATA=/tmp/a b"]
+
+        listed = subprocess.run(["make", "-n", "test", *given], cwd=PROJECT, capture_output=True, check=False)
+
+        assert listed.returncode == 0, listed.stderr
+        assert b"tests/b" in listed.stdout
+
 
 class TestPort:
     @pytest.mark.parametrize("port", [0, -1, 65536])

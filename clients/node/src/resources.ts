@@ -1,0 +1,333 @@
+/** Groups of methods, one for each part of the API. Field names are those on the wire. */
+
+import { randomBytes } from "node:crypto";
+
+import type { Answer, Caller, Meta, Query } from "./caller.js";
+import { Page, targetOf } from "./page.js";
+import { play, UnknownScenario, type Played } from "./scenarios.js";
+import type { components, operations } from "./schema.js";
+
+export type Schemas = components["schemas"];
+export type Filters<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
+type Request<T, Fixed extends string> = Omit<T, Fixed>;
+
+const PAYMENTS = "/api/payments";
+const REFUNDS = "/api/refunds";
+const ACCOUNTS = "/api/virtual-accounts";
+const LINKS = "/api/payment-links";
+const UNAPPLIED = "/api/unapplied-transfers";
+const SETTLEMENTS = "/api/settlements";
+const EVENTS = "/api/events";
+const BALANCE = "/api/balance";
+const BANKS = "/api/banks";
+const SANDBOX = "/api/sandbox";
+const REPEATED = { isRepeatable: true };
+const ONCE = { isRepeatable: false };
+
+const metas = new WeakMap<object, Meta>();
+
+/** Returns what came beside the body of a result: status, request id, whether it was replayed, and headers. */
+export function metaOf(result: object): Meta | undefined {
+  return metas.get(result);
+}
+
+class Resource {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  protected get caller(): Caller {
+    return this.#caller;
+  }
+
+  protected async read<T extends object>(path: string, query?: Query): Promise<T> {
+    return result<T>(await this.#caller.call("GET", path, query ? { query } : {}));
+  }
+
+  protected async send<T extends object>(path: string, body: object = {}, options: { isRepeatable?: boolean } = {}): Promise<T> {
+    return result<T>(await this.#caller.call("POST", path, { body, ...options }));
+  }
+
+  protected async page<T>(path: string, query?: object): Promise<Page<T>> {
+    const answer = await this.#caller.call("GET", path, query ? { query: query as Query } : {});
+    const { data, next } = answer.document as { data: T[]; next?: string | null };
+    return new Page(data, targetOf(next), answer.meta, (target) => this.#next<T>(target));
+  }
+
+  async #next<T>(target: string): Promise<Page<T>> {
+    const url = new URL(target, "https://any.example");
+    return this.page<T>(url.pathname, Object.fromEntries(url.searchParams));
+  }
+}
+
+function result<T extends object>(answer: Answer): T {
+  const document = answer.document as T;
+  metas.set(document, answer.meta);
+  return document;
+}
+
+/** Returns a path; references are quoted as they are signed. */
+function path(first: string, ...parts: string[]): string {
+  return [first, ...parts.map((part) => encodeURIComponent(part).replaceAll("%3A", ":"))].join("/");
+}
+
+/** Payments by card and by bank transfer. Payouts and card checks are listed here too. */
+export class Payments extends Resource {
+  /** Pays by card. A declined payment is returned with the status `failed`. */
+  card(request: Request<Schemas["CardPaymentRequest"], "request_type" | "payment_method">): Promise<Schemas["Payment"]> {
+    return this.create({ request_type: "payment", payment_method: "card", ...request });
+  }
+
+  /** Waits for a transfer into a virtual account. The answer has the account number for the payer. */
+  transfer(
+    request: Request<Schemas["VirtualAccountPaymentRequest"], "request_type" | "payment_method">,
+  ): Promise<Schemas["Payment"]> {
+    return this.create({ request_type: "payment", payment_method: "virtual_account", ...request });
+  }
+
+  /** Sends a plain request. */
+  create(request: Schemas["CreatePaymentRequest"]): Promise<Schemas["Payment"]> {
+    return this.send(PAYMENTS, request);
+  }
+
+  get(reference: string): Promise<Schemas["Payment"]> {
+    return this.read(path(PAYMENTS, reference));
+  }
+
+  /** Lists payments, payouts and card checks, newest first. */
+  list(filters?: Filters<"listPayments">): Promise<Page<Schemas["Payment"]>> {
+    return this.page(PAYMENTS, filters);
+  }
+
+  /** Captures an authorised payment, in whole or, with an amount in minor units, in part. */
+  capture(reference: string, amount?: number): Promise<Schemas["Payment"]> {
+    return this.send(path(PAYMENTS, reference, "capture"), amount === undefined ? {} : { amount }, REPEATED);
+  }
+
+  void(reference: string): Promise<Schemas["Payment"]> {
+    return this.send(path(PAYMENTS, reference, "void"), {}, REPEATED);
+  }
+
+  cancel(reference: string): Promise<Schemas["Payment"]> {
+    return this.send(path(PAYMENTS, reference, "cancel"), {}, REPEATED);
+  }
+
+  /** Returns the payment once it is final, or as it is after `timeout` seconds. */
+  async wait(reference: string, timeout = 60): Promise<Schemas["Payment"]> {
+    const deadline = Date.now() + timeout * 1000;
+    for (;;) {
+      const payment = await this.get(reference);
+      if (payment.status !== "pending" || Date.now() + 1000 > deadline) return payment;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+}
+
+/** Payouts to bank accounts. */
+export class Payouts extends Resource {
+  /** Pays out. A payout that the bank refuses is returned with the status `failed`. */
+  create(request: Request<Schemas["PayoutRequest"], "request_type">): Promise<Schemas["Payment"]> {
+    return this.send(PAYMENTS, { request_type: "payout", ...request });
+  }
+}
+
+/** Checks whether a card is valid, without an amount. */
+export class CardChecks extends Resource {
+  /** Checks a card. Without a reference it is given one, so that the call can be repeated. */
+  create(
+    request: Request<Schemas["CardCheckRequest"], "request_type" | "reference"> & { reference?: string },
+  ): Promise<Schemas["Payment"]> {
+    const reference = request.reference ?? `check-${randomBytes(12).toString("hex")}`;
+    return this.send(PAYMENTS, { request_type: "card_check", ...request, reference });
+  }
+}
+
+/** Refunds of card and transfer payments. */
+export class Refunds extends Resource {
+  /** Refunds what is left, or an amount in minor units. */
+  create(paymentReference: string, request: Schemas["RefundRequest"]): Promise<Schemas["Refund"]> {
+    return this.send(path(PAYMENTS, paymentReference, "refunds"), request);
+  }
+
+  get(reference: string): Promise<Schemas["Refund"]> {
+    return this.read(path(REFUNDS, reference));
+  }
+
+  list(paymentReference: string, filters?: Filters<"listRefunds">): Promise<Page<Schemas["Refund"]>> {
+    return this.page(path(PAYMENTS, paymentReference, "refunds"), filters);
+  }
+}
+
+/** Account numbers that receive money. */
+export class VirtualAccounts extends Resource {
+  /** Opens an account with a permanent number for a customer. */
+  static(request: Request<Schemas["StaticAccountRequest"], "type" | "account_type">): Promise<Schemas["VirtualAccount"]> {
+    return this.send(ACCOUNTS, { type: "static", ...request });
+  }
+
+  /** Opens a static account of a business. */
+  business(
+    request: Request<Schemas["BusinessAccountRequest"], "type" | "account_type">,
+  ): Promise<Schemas["VirtualAccount"]> {
+    return this.send(ACCOUNTS, { type: "static", account_type: "business", ...request });
+  }
+
+  /** Opens an account that gets a number for each payment. */
+  dynamic(request: Request<Schemas["DynamicAccountRequest"], "type" | "account_type">): Promise<Schemas["VirtualAccount"]> {
+    return this.send(ACCOUNTS, { type: "dynamic", ...request });
+  }
+
+  get(reference: string): Promise<Schemas["VirtualAccount"]> {
+    return this.read(path(ACCOUNTS, reference));
+  }
+
+  list(filters?: Filters<"listVirtualAccounts">): Promise<Page<Schemas["VirtualAccount"]>> {
+    return this.page(ACCOUNTS, filters);
+  }
+
+  deactivate(reference: string): Promise<Schemas["VirtualAccount"]> {
+    return this.send(path(ACCOUNTS, reference, "deactivate"), {}, REPEATED);
+  }
+
+  /** Lets money arrive, in the sandbox. Never repeated: a second call is a second transfer. */
+  simulateTransfer(request: Schemas["SimulateRequest"]): Promise<Schemas["Simulated"]> {
+    return this.send(`${ACCOUNTS}/simulate`, request, ONCE);
+  }
+}
+
+/** Banks that payouts can go to. */
+export class Banks extends Resource {
+  #known: { etag: string; banks: Schemas["Bank"][] } | undefined;
+
+  /** Lists all banks. The list is kept, and fetched again only after it has changed. */
+  async list(): Promise<Schemas["Bank"][]> {
+    const known = this.#known;
+    const answer = await this.caller.call("GET", BANKS, known ? { headers: { "If-None-Match": known.etag } } : {});
+    if (answer.document === undefined && known) return known.banks;
+    const banks = (answer.document as Schemas["BankList"]).data;
+    this.#known = { etag: answer.meta.headers.get("etag") ?? "", banks };
+    return banks;
+  }
+
+  /** Returns the holder of an account. */
+  resolve(request: Schemas["ResolveBeneficiaryRequest"]): Promise<Schemas["Beneficiary"]> {
+    return this.send(`${BANKS}/resolve`, request, REPEATED);
+  }
+}
+
+/** Your wallet. */
+export class Balance extends Resource {
+  /** Returns a balance for each currency. */
+  async get(): Promise<Schemas["Balance"][]> {
+    return (await this.read<Schemas["BalanceList"]>(BALANCE)).data;
+  }
+
+  movements(filters?: Filters<"listMovements">): Promise<Page<Schemas["Movement"]>> {
+    return this.page(`${BALANCE}/movements`, filters);
+  }
+}
+
+/** Batches of payments on their way to your wallet. */
+export class Settlements extends Resource {
+  list(filters?: Filters<"listSettlements">): Promise<Page<Schemas["Settlement"]>> {
+    return this.page(SETTLEMENTS, filters);
+  }
+
+  get(id: string, page?: Query): Promise<Schemas["SettlementWithItems"]> {
+    return this.read(path(SETTLEMENTS, id), page);
+  }
+}
+
+/** Money that arrived and matches no payment. */
+export class UnappliedTransfers extends Resource {
+  list(filters?: Filters<"listUnappliedTransfers">): Promise<Page<Schemas["UnappliedTransfer"]>> {
+    return this.page(UNAPPLIED, filters);
+  }
+
+  /** Credits it to your wallet. */
+  credit(id: string, request: Schemas["CreditUnappliedRequest"]): Promise<Schemas["UnappliedTransfer"]> {
+    return this.send(path(UNAPPLIED, id, "credit"), request, REPEATED);
+  }
+
+  /** Returns it to its sender, or to `destination`. */
+  return(id: string, request: Schemas["ReturnUnappliedRequest"]): Promise<Schemas["UnappliedTransfer"]> {
+    return this.send(path(UNAPPLIED, id, "return"), request, REPEATED);
+  }
+}
+
+/** Pages on which payers pay. */
+export class PaymentLinks extends Resource {
+  create(request: Schemas["LinkRequest"]): Promise<Schemas["PaymentLink"]> {
+    return this.send(LINKS, request);
+  }
+
+  get(reference: string): Promise<Schemas["PaymentLink"]> {
+    return this.read(path(LINKS, reference));
+  }
+
+  list(filters?: Filters<"listPaymentLinks">): Promise<Page<Schemas["PaymentLink"]>> {
+    return this.page(LINKS, filters);
+  }
+
+  /** Changes a link. `null` removes a value. */
+  async update(reference: string, changes: Schemas["LinkChangeRequest"]): Promise<Schemas["PaymentLink"]> {
+    return result(await this.caller.call("PATCH", path(LINKS, reference), { body: changes, ...REPEATED }));
+  }
+
+  activate(reference: string): Promise<Schemas["PaymentLink"]> {
+    return this.send(path(LINKS, reference, "activate"), {}, REPEATED);
+  }
+
+  deactivate(reference: string): Promise<Schemas["PaymentLink"]> {
+    return this.send(path(LINKS, reference, "deactivate"), {}, REPEATED);
+  }
+
+  checkouts(reference: string, filters?: Filters<"listCheckouts">): Promise<Page<Schemas["Checkout"]>> {
+    return this.page(path(LINKS, reference, "checkouts"), filters);
+  }
+}
+
+/** Events that you were notified of. */
+export class Events extends Resource {
+  list(filters?: Filters<"listEvents">): Promise<Page<Schemas["EventRecord"]>> {
+    return this.page(EVENTS, filters);
+  }
+
+  get(eventId: string): Promise<Schemas["EventInDetail"]> {
+    return this.read(path(EVENTS, eventId));
+  }
+
+  /** Sends an event again. Never repeated: look the event up if the answer is lost. */
+  resend(eventId: string, request: Schemas["ResendRequest"] = {}): Promise<Schemas["EventRecord"]> {
+    return this.send(path(EVENTS, eventId, "resend"), request, ONCE);
+  }
+}
+
+/** The log of your requests to this API. */
+export class Requests extends Resource {
+  list(filters?: Filters<"listRequests">): Promise<Page<Schemas["RequestLogEntry"]>> {
+    return this.page("/api/requests", filters);
+  }
+}
+
+/** What only the sandbox does. */
+export class Sandbox extends Resource {
+  /** Lists what can be made to happen. */
+  async scenarios(): Promise<Schemas["Scenario"][]> {
+    return (await this.read<Schemas["ScenarioList"]>(`${SANDBOX}/scenarios`)).data;
+  }
+
+  /** Plays a scenario by its name, with changes such as `{"pay.amount": 500}`. */
+  async play(name: string, changes: Record<string, unknown> = {}): Promise<Played> {
+    const scenario = (await this.scenarios()).find((each) => each.name === name);
+    if (!scenario) throw new UnknownScenario(`There is no scenario ${name}.`);
+    return play(this.caller, scenario, changes);
+  }
+
+  /** Lets what a payment waits for happen now. */
+  advancePayment(reference: string): Promise<Schemas["AdvancedPayment"]> {
+    return this.send(`${SANDBOX}/advance`, { payment: reference }, ONCE);
+  }
+}

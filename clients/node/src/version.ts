@@ -1,0 +1,2 @@
+/** The version, which is the service's. */
+export const VERSION = "0.1.0";

@@ -1,0 +1,90 @@
+"""The Node client: built, tested, packed, installed and used."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from config.env import PROJECT
+
+pytestmark = pytest.mark.clients
+
+CLIENT = PROJECT / "clients" / "node"
+LARGEST_PACKAGE = 60 * 1024  # bytes
+
+
+def run(*command, cwd=CLIENT, **environment):
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=170,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def client(npm):
+    """The folder of the client with its development dependencies, compiled together with its tests."""
+    run(npm, "ci", "--no-audit", "--no-fund")
+    run(npm, "exec", "--", "tsc", "--project", "tsconfig.tests.json")
+    return CLIENT
+
+
+@pytest.fixture(scope="module")
+def package(npm, client, tmp_path_factory):
+    """The packed client, as it would be published."""
+    folder = tmp_path_factory.mktemp("package")
+    run(npm, "run", "build")
+    (packed,) = json.loads(run(npm, "pack", "--json", "--pack-destination", str(folder)))
+    return folder / packed["filename"]
+
+
+def test_has_current_types(npm, client, tmp_path):
+    document = tmp_path / "openapi.json"
+    document.write_text(run("make", "--silent", "openapi", cwd=PROJECT))
+    target = tmp_path / "schema.d.ts"
+
+    run(npm, "exec", "--", "openapi-typescript", str(document), "-o", str(target))
+
+    assert target.read_text() == (CLIENT / "src" / "schema.d.ts").read_text(), "make client-models"
+
+
+def test_passes_its_own_tests(client):
+    assert "# fail 0" in run("node", "--test", "build/tests/")
+
+
+def test_plays_every_part_of_the_api(client, service):
+    assert run("node", "build/tests/live.js", SLUICE_SANDBOX=str(service.folder)).strip() == "ok"
+
+
+def test_package_is_small_and_works_in_an_empty_project(npm, package, service, tmp_path):
+    assert package.stat().st_size <= LARGEST_PACKAGE
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    run(npm, "install", "--no-audit", "--no-fund", "--offline", str(package), cwd=tmp_path)
+    program = (
+        'import { Sluice } from "sluice-client"; import { event } from "sluice-client/testing";'
+        f"const client = Sluice.fromSandbox({json.dumps(str(service.folder))});"
+        'const played = await client.sandbox.play("payment.3ds.approved");'
+        "console.log(played.status, event().length > 0);"
+    )
+
+    assert run("node", "--input-type=module", "--eval", program, cwd=tmp_path).strip() == "success true"
+    lock = json.loads((tmp_path / "package-lock.json").read_text())
+    assert [name for name in lock["packages"] if name] == ["node_modules/sluice-client"]
+
+
+def test_has_the_version_of_the_service(client):
+    version = json.loads((CLIENT / "package.json").read_text())["version"]
+
+    assert f'VERSION = "{version}"' in (CLIENT / "src" / "version.ts").read_text()
+    assert f'version = "{version}"' in (PROJECT / "pyproject.toml").read_text()
+
+
+def test_lock_file_names_no_registry():
+    assert "resolved" not in (CLIENT / "package-lock.json").read_text()
