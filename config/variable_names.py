@@ -20,6 +20,8 @@ _ASSIGNMENT = re.compile(r"^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=", re.MULT
 def misspelt(*, file: Path = PROJECT / ".env") -> list[str]:
     """Return a sentence for each line of `.env` that is none of our variables, and for each similar name that is set."""
     ours = known()
+    if not ours:
+        return []
     in_file = set(_ASSIGNMENT.findall(file.read_text())) if file.is_file() else set()
     unset = {name for name in ours if name not in os.environ and name not in in_file}
     of_file = (_sentence(f".env: {name}", nearest(name, ours)) for name in sorted(in_file - ours))
@@ -37,8 +39,9 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=1)
 def known() -> frozenset[str]:
-    """Return the names of all our variables, which `.env.example` describes."""
-    return frozenset(_ASSIGNMENT.findall((PROJECT / ".env.example").read_text()))
+    """Return the names of all our variables, which `.env.example` describes. Empty if an installation lacks the file."""
+    file = PROJECT / ".env.example"
+    return frozenset(_ASSIGNMENT.findall(file.read_text())) if file.is_file() else frozenset()
 
 
 def _sentence(name: str, near: str | None) -> str:

@@ -47,6 +47,15 @@ class TestEnvironment:
         assert misspelt(MAIL_FORM="a", MAIL_FROM="b", EDITOR="vi", LANGUAGE="en") == []
 
 
+def test_is_silent_in_an_installation_without_the_example(monkeypatch, tmp_path, misspelt):
+    monkeypatch.setattr(variable_names, "PROJECT", tmp_path)
+    variable_names.known.cache_clear()
+    try:
+        assert misspelt("MAIL_FORM=a@shop.example\n") == []
+    finally:
+        variable_names.known.cache_clear()
+
+
 def test_is_shown_by_doctor_as_a_check_that_fails_nothing(monkeypatch):
     monkeypatch.setenv("MAIL_FORM", "a@shop.example")
     monkeypatch.delenv("MAIL_FROM", raising=False)

@@ -47,7 +47,7 @@ assert.ok((await client.requests.list({ limit: 1 })).data);
 assert.ok((await client.events.list()).data);
 
 const link = await client.paymentLinks.create({ reference, title: "Workshop", amount: 50_000, currency: "NGN", max_uses: 3 });
-assert.equal((await client.paymentLinks.update(link.reference, { max_uses: null })).max_uses, null);
+assert.equal((await client.paymentLinks.update(link.reference, { max_uses: null })).max_uses ?? null, null);
 assert.equal((await client.paymentLinks.deactivate(reference)).status, "inactive");
 assert.equal((await client.paymentLinks.activate(reference)).status, "active");
 assert.equal((await client.paymentLinks.checkouts(reference)).data.length, 0);
