@@ -131,6 +131,7 @@ class TestExport:
 
         assert rows == []
 
+    @pytest.mark.long
     @pytest.mark.parametrize("role", Role)
     @pytest.mark.parametrize("address", EXPORTS)
     def test_is_for_all_members(self, busy, role, address):
