@@ -12,6 +12,7 @@ from config.env import PROJECT
 pytestmark = pytest.mark.clients
 
 CLIENT = PROJECT / "clients" / "node"
+TOOLS = PROJECT / "tests" / "client_packages"
 LARGEST_PACKAGE = 60 * 1024  # bytes
 
 
@@ -87,5 +88,6 @@ def test_has_the_version_of_the_service(client):
     assert f'version = "{version}"' in (PROJECT / "pyproject.toml").read_text()
 
 
-def test_lock_file_names_no_registry():
-    assert "resolved" not in (CLIENT / "package-lock.json").read_text()
+@pytest.mark.parametrize("folder", [CLIENT, TOOLS], ids=["client", "tools"])
+def test_lock_file_names_no_registry(folder):
+    assert "resolved" not in (folder / "package-lock.json").read_text()
