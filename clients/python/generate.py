@@ -25,6 +25,7 @@ ARGUMENTS = {
     "DynamicAccountRequest": ("type", "account_type"),
     "LinkRequest": (),
     "LinkChangeRequest": (),
+    "SimulateRequest": (),
 }
 SCALARS = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "null": "None"}
 WIDTH = 110
@@ -72,6 +73,7 @@ def generated(document: dict[str, Any]) -> str:
         *(_dataclass(name, schema) for name, schema in sorted(answers.items()) if "properties" in schema),
         *(_typed_dict(name, schema) for name, schema in sorted(requests.items()) if "properties" in schema),
         *(_arguments(name, requests[name]) for name in ARGUMENTS),
+        *_queries(document),
         *(_union(name, schema) for name, schema in sorted(requests.items()) if "oneOf" in schema),
         _nested(answers),
     ]
@@ -108,6 +110,19 @@ def _arguments(name: str, schema: dict[str, Any]) -> str:
         if field not in ARGUMENTS[name] and described.get("description") != "Ignored."
     }
     return _typed_dict(name.replace("Request", "Arguments"), schema | {"properties": fields})
+
+
+def _queries(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the keyword arguments of each list: filters, `limit` and `cursor`. None stands for no such filter."""
+    for operation in (path["get"] for path in document["paths"].values() if "get" in path):
+        fields = {
+            each["name"]: {"oneOf": [each["schema"], {"type": "null"}]}
+            for each in operation.get("parameters", ())
+            if each["in"] == "query"
+        }
+        if fields:
+            name = operation["operationId"]
+            yield _typed_dict(f"{name[0].upper()}{name[1:]}Query", {"properties": fields})
 
 
 def _typed_dict(name: str, schema: dict[str, Any]) -> str:

@@ -235,8 +235,8 @@ export class Settlements extends Resource {
     return this.page(SETTLEMENTS, filters);
   }
 
-  get(id: string, page?: Query): Promise<Schemas["SettlementWithItems"]> {
-    return this.read(path(SETTLEMENTS, id), page);
+  get(settlementId: string, page?: Filters<"getSettlement">): Promise<Schemas["SettlementWithItems"]> {
+    return this.read(path(SETTLEMENTS, settlementId), page);
   }
 }
 
@@ -247,13 +247,13 @@ export class UnappliedTransfers extends Resource {
   }
 
   /** Credits it to your wallet. */
-  credit(id: string, request: Schemas["CreditUnappliedRequest"]): Promise<Schemas["UnappliedTransfer"]> {
-    return this.send(path(UNAPPLIED, id, "credit"), request, REPEATED);
+  credit(transferId: string, request: Schemas["CreditUnappliedRequest"]): Promise<Schemas["UnappliedTransfer"]> {
+    return this.send(path(UNAPPLIED, transferId, "credit"), request, REPEATED);
   }
 
   /** Returns it to its sender, or to `destination`. */
-  return(id: string, request: Schemas["ReturnUnappliedRequest"]): Promise<Schemas["UnappliedTransfer"]> {
-    return this.send(path(UNAPPLIED, id, "return"), request, REPEATED);
+  return(transferId: string, request: Schemas["ReturnUnappliedRequest"]): Promise<Schemas["UnappliedTransfer"]> {
+    return this.send(path(UNAPPLIED, transferId, "return"), request, REPEATED);
   }
 }
 

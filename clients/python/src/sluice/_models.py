@@ -1927,6 +1927,154 @@ LinkChangeArguments = TypedDict(
     total=False,
 )
 
+SimulateArguments = TypedDict(
+    "SimulateArguments",
+    {
+        "account_number": "Required[str]",
+        "amount": "Required[int]",
+        "sender_name": "str",
+        "sender_account_number": "str",
+        "sender_bank_code": "str",
+    },
+    total=False,
+)
+
+ListMovementsQuery = TypedDict(
+    "ListMovementsQuery",
+    {
+        "currency": "str | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListEventsQuery = TypedDict(
+    "ListEventsQuery",
+    {
+        "state": "EventState | None",
+        "event": "EventName | None",
+        "reference": "str | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListPaymentLinksQuery = TypedDict(
+    "ListPaymentLinksQuery",
+    {
+        "status": "PaymentLinkStatus | None",
+        "currency": "str | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "id": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListCheckoutsQuery = TypedDict(
+    "ListCheckoutsQuery",
+    {
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListPaymentsQuery = TypedDict(
+    "ListPaymentsQuery",
+    {
+        "status": "TransactionStatus | None",
+        "request_type": "RequestType | None",
+        "payment_method": "PaymentMethod | None",
+        "settle_status": "SettleStatus | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "id": "str | None",
+        "payment_link_id": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListRefundsQuery = TypedDict(
+    "ListRefundsQuery",
+    {
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListRequestsQuery = TypedDict(
+    "ListRequestsQuery",
+    {
+        "status_class": "Literal[\"2\", \"4\", \"5\"] | None",
+        "since": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListSettlementsQuery = TypedDict(
+    "ListSettlementsQuery",
+    {
+        "status": "SettleStatus | None",
+        "currency": "str | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+GetSettlementQuery = TypedDict(
+    "GetSettlementQuery",
+    {
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListUnappliedTransfersQuery = TypedDict(
+    "ListUnappliedTransfersQuery",
+    {
+        "state": "UnappliedTransferState | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListVirtualAccountsQuery = TypedDict(
+    "ListVirtualAccountsQuery",
+    {
+        "status": "VirtualAccountStatus | None",
+        "type": "Literal[\"static\", \"dynamic\"] | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "id": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
 if TYPE_CHECKING:
     CreatePaymentRequest = CardPaymentRequest | VirtualAccountPaymentRequest | PayoutRequest | CardCheckRequest
 

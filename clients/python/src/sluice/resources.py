@@ -52,12 +52,13 @@ class Resource:
         answer = self._caller.call("POST", path, body=_checked(body or {}), is_repeatable=is_repeatable)
         return kind.read(answer.document, answer.meta)
 
-    def _list(self, kind: type[M], path: str, query: Mapping[str, Any] | None = None) -> Page[M]:
-        answer = self._caller.call("GET", path, query=query)
-        document = answer.document
+    def _list(
+        self, kind: type[M], path: str, filters: Mapping[str, Any] | None = None, known: Any = None
+    ) -> Page[M]:
+        answer = self._caller.call("GET", path, query=_known(filters, known) if filters else None)
         return Page(
-            data=[kind.read(each) for each in document["data"]],
-            next=target_of(document.get("next")),
+            data=[kind.read(each) for each in answer.document["data"]],
+            next=target_of(answer.document.get("next")),
             meta=answer.meta,
             _fetch=lambda target: self._list(kind, target),
         )
@@ -83,9 +84,9 @@ class Payments(Resource):
     def get(self, reference: str) -> models.Payment:
         return self._get(models.Payment, _path(PAYMENTS, reference))
 
-    def list(self, **filters: Any) -> Page[models.Payment]:
+    def list(self, **filters: Unpack[models.ListPaymentsQuery]) -> Page[models.Payment]:
         """List payments, payouts and card checks, newest first."""
-        return self._list(models.Payment, PAYMENTS, filters)
+        return self._list(models.Payment, PAYMENTS, filters, models.ListPaymentsQuery)
 
     def capture(self, reference: str, amount: int | None = None) -> models.Payment:
         """Capture an authorised payment, in whole or, with an amount in minor units, in part."""
@@ -150,8 +151,13 @@ class Refunds(Resource):
     def get(self, reference: str) -> models.Refund:
         return self._get(models.Refund, _path(REFUNDS, reference))
 
-    def list(self, payment_reference: str, **filters: Any) -> Page[models.Refund]:
-        return self._list(models.Refund, _path(PAYMENTS, payment_reference, "refunds"), filters)
+    def list(self, payment_reference: str, **filters: Unpack[models.ListRefundsQuery]) -> Page[models.Refund]:
+        return self._list(
+            models.Refund,
+            _path(PAYMENTS, payment_reference, "refunds"),
+            filters,
+            models.ListRefundsQuery,
+        )
 
 
 class VirtualAccounts(Resource):
@@ -176,17 +182,15 @@ class VirtualAccounts(Resource):
     def get(self, reference: str) -> models.VirtualAccount:
         return self._get(models.VirtualAccount, _path(ACCOUNTS, reference))
 
-    def list(self, **filters: Any) -> Page[models.VirtualAccount]:
-        return self._list(models.VirtualAccount, ACCOUNTS, filters)
+    def list(self, **filters: Unpack[models.ListVirtualAccountsQuery]) -> Page[models.VirtualAccount]:
+        return self._list(models.VirtualAccount, ACCOUNTS, filters, models.ListVirtualAccountsQuery)
 
     def deactivate(self, reference: str) -> models.VirtualAccount:
         return self._post(models.VirtualAccount, _path(ACCOUNTS, reference, "deactivate"), is_repeatable=True)
 
-    def simulate_transfer(
-        self, *, account_number: str, amount: int, sender_name: str | None = None, **more: Any
-    ) -> models.Simulated:
+    def simulate_transfer(self, **request: Unpack[models.SimulateArguments]) -> models.Simulated:
         """Let money arrive, in the sandbox. Never repeated: a second call is a second transfer."""
-        body = _present(account_number=account_number, amount=amount, sender_name=sender_name, **more)
+        body = _known(request, models.SimulateArguments)
         return self._post(models.Simulated, f"{ACCOUNTS}/simulate", body, is_repeatable=False)
 
 
@@ -221,25 +225,31 @@ class Balance(Resource):
         answer = self._caller.call("GET", BALANCE)
         return [models.Balance.read(each, answer.meta) for each in answer.document["data"]]
 
-    def movements(self, **filters: Any) -> Page[models.Movement]:
-        return self._list(models.Movement, f"{BALANCE}/movements", filters)
+    def movements(self, **filters: Unpack[models.ListMovementsQuery]) -> Page[models.Movement]:
+        return self._list(models.Movement, f"{BALANCE}/movements", filters, models.ListMovementsQuery)
 
 
 class Settlements(Resource):
     """Batches of payments on their way to your wallet."""
 
-    def list(self, **filters: Any) -> Page[models.Settlement]:
-        return self._list(models.Settlement, SETTLEMENTS, filters)
+    def list(self, **filters: Unpack[models.ListSettlementsQuery]) -> Page[models.Settlement]:
+        return self._list(models.Settlement, SETTLEMENTS, filters, models.ListSettlementsQuery)
 
-    def get(self, settlement_id: str, **page: Any) -> models.SettlementWithItems:
-        return self._get(models.SettlementWithItems, _path(SETTLEMENTS, settlement_id), **page)
+    def get(
+        self, settlement_id: str, **page: Unpack[models.GetSettlementQuery]
+    ) -> models.SettlementWithItems:
+        return self._get(
+            models.SettlementWithItems,
+            _path(SETTLEMENTS, settlement_id),
+            **_known(page, models.GetSettlementQuery),
+        )
 
 
 class UnappliedTransfers(Resource):
     """Money that arrived and matches no payment."""
 
-    def list(self, **filters: Any) -> Page[models.UnappliedTransfer]:
-        return self._list(models.UnappliedTransfer, UNAPPLIED, filters)
+    def list(self, **filters: Unpack[models.ListUnappliedTransfersQuery]) -> Page[models.UnappliedTransfer]:
+        return self._list(models.UnappliedTransfer, UNAPPLIED, filters, models.ListUnappliedTransfersQuery)
 
     def credit(self, transfer_id: str, *, reason: str) -> models.UnappliedTransfer:
         """Credit it to your wallet."""
@@ -265,8 +275,8 @@ class PaymentLinks(Resource):
     def get(self, reference: str) -> models.PaymentLink:
         return self._get(models.PaymentLink, _path(LINKS, reference))
 
-    def list(self, **filters: Any) -> Page[models.PaymentLink]:
-        return self._list(models.PaymentLink, LINKS, filters)
+    def list(self, **filters: Unpack[models.ListPaymentLinksQuery]) -> Page[models.PaymentLink]:
+        return self._list(models.PaymentLink, LINKS, filters, models.ListPaymentLinksQuery)
 
     def update(self, reference: str, **changes: Unpack[models.LinkChangeArguments]) -> models.PaymentLink:
         body = _checked(_known(changes, models.LinkChangeArguments, keep_none=True))
@@ -279,20 +289,24 @@ class PaymentLinks(Resource):
     def deactivate(self, reference: str) -> models.PaymentLink:
         return self._post(models.PaymentLink, _path(LINKS, reference, "deactivate"), is_repeatable=True)
 
-    def checkouts(self, reference: str, **filters: Any) -> Page[models.Checkout]:
-        return self._list(models.Checkout, _path(LINKS, reference, "checkouts"), filters)
+    def checkouts(
+        self, reference: str, **filters: Unpack[models.ListCheckoutsQuery]
+    ) -> Page[models.Checkout]:
+        return self._list(
+            models.Checkout, _path(LINKS, reference, "checkouts"), filters, models.ListCheckoutsQuery
+        )
 
 
 class Events(Resource):
     """Events that you were notified of."""
 
-    def list(self, **filters: Any) -> Page[models.EventRecord]:
-        return self._list(models.EventRecord, EVENTS, filters)
+    def list(self, **filters: Unpack[models.ListEventsQuery]) -> Page[models.EventRecord]:
+        return self._list(models.EventRecord, EVENTS, filters, models.ListEventsQuery)
 
     def get(self, event_id: str) -> models.EventInDetail:
         return self._get(models.EventInDetail, _path(EVENTS, event_id))
 
-    def resend(self, event_id: str, to: str | None = None) -> models.EventRecord:
+    def resend(self, event_id: str, *, to: str | None = None) -> models.EventRecord:
         """Send an event again. Never repeated: look the event up if the answer is lost."""
         path = _path(EVENTS, event_id, "resend")
         return self._post(models.EventRecord, path, _present(to=to), is_repeatable=False)
@@ -301,8 +315,8 @@ class Events(Resource):
 class Requests(Resource):
     """The log of your requests to this API."""
 
-    def list(self, **filters: Any) -> Page[models.RequestLogEntry]:
-        return self._list(models.RequestLogEntry, "/api/requests", filters)
+    def list(self, **filters: Unpack[models.ListRequestsQuery]) -> Page[models.RequestLogEntry]:
+        return self._list(models.RequestLogEntry, "/api/requests", filters, models.ListRequestsQuery)
 
 
 class Sandbox(Resource):

@@ -75,6 +75,6 @@ def _show(options: argparse.Namespace) -> int:
 
 def _resend(options: argparse.Namespace) -> int:
     with connect_to_change(options, f"Resend {options.event_id}") as client:
-        event = client.events.resend(options.event_id, options.to)
+        event = client.events.resend(options.event_id, to=options.to)
     show(event, options, lines=lambda: [f"{event.event} is sent again: {event.event_id}"])
     return 0

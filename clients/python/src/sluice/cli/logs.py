@@ -7,6 +7,7 @@ import json
 import time
 from collections import deque
 from datetime import datetime, timedelta
+from typing import Any
 
 from sluice._models import RequestLogEntry
 from sluice.cli.arguments import Subparsers, add_caller, add_command
@@ -49,7 +50,7 @@ def _tail(options: argparse.Namespace) -> int:
 class Follower:
     """Finds the entries that are new since the last look, the oldest first. None is lost and none comes twice."""
 
-    def __init__(self, client: Sluice, status_class: str | None) -> None:
+    def __init__(self, client: Sluice, status_class: Any) -> None:
         self._client, self._status_class = client, status_class
         self._seen: deque[object] = deque(maxlen=REMEMBERED)
         self._since: str | None = None

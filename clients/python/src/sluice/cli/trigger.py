@@ -118,8 +118,9 @@ def _await(client: Sluice, played: Played) -> EventRecord | None:
 
 
 def _event(client: Sluice, played: Played) -> EventRecord | None:
+    kind: Any = played.event
     for reference in played.references:
-        for event in client.events.list(reference=reference, event=played.event, limit=1).data:
+        for event in client.events.list(reference=reference, event=kind, limit=1).data:
             return event
     return None
 

@@ -1,0 +1,74 @@
+"""The methods and arguments of this client are those of clients/surface.json, which the Node client has too."""
+
+import inspect
+import json
+import keyword
+import re
+from pathlib import Path
+
+import pytest
+
+from sluice import Sluice, _models
+from sluice.resources import WIRE, Resource
+
+SURFACE = json.loads(Path(__file__, "../../../surface.json").resolve().read_text())
+METHODS = [(group, name) for group, methods in SURFACE["groups"].items() for name in methods]
+
+
+@pytest.fixture(scope="module")
+def groups():
+    client = Sluice("http://127.0.0.1", "pk", "sk")
+    return {name: value for name, value in vars(client).items() if isinstance(value, Resource)}
+
+
+def _methods(group):
+    return {name for name, _ in inspect.getmembers(group, inspect.ismethod) if not name.startswith("_")}
+
+
+def _python(name):
+    """Return a method's name in Python: `return` is a keyword.
+
+    >>> _python("return"), _python("get")
+    ('return_', 'get')
+    """
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _parameters(method):
+    """Return the names of positional parameters, and of keyword arguments as the API names them."""
+    positional, keywords = [], []
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (kind,) = re.fullmatch(r"Unpack\[models\.(\w+)\]", parameter.annotation).groups()
+            keywords += getattr(_models, kind).__annotations__
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            keywords.append(parameter.name)
+        else:
+            positional.append(parameter.name)
+    return positional, {WIRE.get(name, name) for name in keywords}
+
+
+def test_has_the_groups_and_methods_of_the_surface(groups):
+    assert {name: _methods(group) for name, group in groups.items()} == {
+        group: {_python(name) for name in methods} for group, methods in SURFACE["groups"].items()
+    }
+
+
+@pytest.mark.parametrize(("group", "name"), METHODS, ids=[".".join(method) for method in METHODS])
+def test_has_the_arguments_of_the_surface(groups, group, name):
+    expected = SURFACE["groups"][group][name]
+    positional, keywords = _parameters(getattr(groups[group], _python(name)))
+
+    assert positional == expected.get("arguments", [])
+    assert keywords == set(expected.get("fields", []))
+
+
+def test_is_made_and_called_as_the_surface_says():
+    factories = {
+        name: [each for each in inspect.signature(getattr(Sluice, name)).parameters if each != "options"]
+        for name in dir(Sluice)
+        if name.startswith("from_")
+    }
+
+    assert factories == SURFACE["factories"]
+    assert list(inspect.signature(Sluice.call).parameters)[1:] == SURFACE["call"]
