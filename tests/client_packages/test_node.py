@@ -1,45 +1,21 @@
 """The Node client: built, tested, packed, installed and used."""
 
 import json
-import os
-import subprocess
 
 import pytest
 from django.core.management import call_command
 
 from config.env import PROJECT
+from tests.client_packages.programs import NODE_CLIENT, run
 
 pytestmark = pytest.mark.clients
 
-CLIENT = PROJECT / "clients" / "node"
 TOOLS = PROJECT / "tests" / "client_packages"
 LARGEST_PACKAGE = 60 * 1024  # bytes
 
 
-def run(*command, cwd=CLIENT, **environment):
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=170,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
-def client(npm):
-    """The folder of the client with its development dependencies, compiled together with its tests."""
-    run(npm, "ci", "--no-audit", "--no-fund")
-    run(npm, "exec", "--", "tsc", "--project", "tsconfig.tests.json")
-    return CLIENT
-
-
-@pytest.fixture(scope="module")
-def package(npm, client, tmp_path_factory):
+def package(npm, node_client, tmp_path_factory):
     """The packed client, as it would be published."""
     folder = tmp_path_factory.mktemp("package")
     run(npm, "run", "build")
@@ -47,22 +23,18 @@ def package(npm, client, tmp_path_factory):
     return folder / packed["filename"]
 
 
-def test_has_current_types(npm, client, tmp_path):
+def test_has_current_types(npm, node_client, tmp_path):
     document = tmp_path / "openapi.json"
     call_command("spectacular", format="openapi-json", file=str(document))
     target = tmp_path / "schema.d.ts"
 
     run(npm, "exec", "--", "openapi-typescript", str(document), "-o", str(target))
 
-    assert target.read_text() == (CLIENT / "src" / "schema.d.ts").read_text(), "make client-models"
+    assert target.read_text() == (NODE_CLIENT / "src" / "schema.d.ts").read_text(), "make client-models"
 
 
-def test_passes_its_own_tests(client):
+def test_passes_its_own_tests(node_client):
     assert "# fail 0" in run("node", "--test", "build/tests/")
-
-
-def test_plays_every_part_of_the_api(client, service):
-    assert run("node", "build/tests/live.js", SLUICE_SANDBOX=str(service.folder)).strip() == "ok"
 
 
 def test_package_is_small_and_works_in_an_empty_project(npm, package, service, tmp_path):
@@ -81,13 +53,13 @@ def test_package_is_small_and_works_in_an_empty_project(npm, package, service, t
     assert [name for name in lock["packages"] if name] == ["node_modules/sluice-client"]
 
 
-def test_has_the_version_of_the_service(client):
-    version = json.loads((CLIENT / "package.json").read_text())["version"]
+def test_has_the_version_of_the_service(node_client):
+    version = json.loads((NODE_CLIENT / "package.json").read_text())["version"]
 
-    assert f'VERSION = "{version}"' in (CLIENT / "src" / "version.ts").read_text()
+    assert f'VERSION = "{version}"' in (NODE_CLIENT / "src" / "version.ts").read_text()
     assert f'version = "{version}"' in (PROJECT / "pyproject.toml").read_text()
 
 
-@pytest.mark.parametrize("folder", [CLIENT, TOOLS], ids=["client", "tools"])
+@pytest.mark.parametrize("folder", [NODE_CLIENT, TOOLS], ids=["client", "tools"])
 def test_lock_file_names_no_registry(folder):
     assert "resolved" not in (folder / "package-lock.json").read_text()

@@ -1,0 +1,144 @@
+"""A call of every method of clients/surface.json, for the Python client. The Node client has its own in tests/live.ts."""
+
+import secrets
+from typing import Any
+
+from sluice import Sluice
+
+CARD = {
+    "type": "card",
+    "pan": "4084084084084081",
+    "name": "Ada Obi",
+    "expiry_month": "12",
+    "expiry_year": "2035",
+    "cvv": "408",
+}
+ADDRESS = {
+    "address_line1": "12 Marina",
+    "city": "Lagos",
+    "state": "Lagos",
+    "postal_code": "101241",
+    "country": "NGA",
+}
+NAME = {"first_name": "Ada", "last_name": "Obi"}
+PERSON = {"middle_name": "Ngozi", "phone_number": "08012345678", "dob": "1990-12-31", "gender": "female"}
+BANK_ACCOUNT = {"account_number": "0123456789", "bank_code": "058"}
+BVN = {"bvn": "22212345678"}
+
+
+class Shop:
+    """Makes what the calls need."""
+
+    def __init__(self, client: Sluice) -> None:
+        self.client = client
+
+    def reference(self) -> str:
+        return f"py-{secrets.token_hex(6)}"
+
+    def order(self, **more: Any) -> dict[str, Any]:
+        made = {"reference": self.reference(), "amount": 250_000, "currency": "NGN", "source": CARD}
+        return {**made, "redirect_url": "https://shop.example/done", **more}
+
+    def paid(self, **more: Any) -> str:
+        return self.client.payments.card(**self.order(**more)).reference
+
+    def account(self, **more: Any) -> dict[str, Any]:
+        made = {"reference": self.reference(), "email": "ada@shop.example", "currency": "NGN"}
+        return {**made, "address": ADDRESS, **more}
+
+    def opened(self) -> Any:
+        return self.client.virtual_accounts.dynamic(**self.account(**NAME))
+
+    def expected(self) -> dict[str, Any]:
+        """Return the request of a payment by transfer."""
+        made = {"reference": self.reference(), "amount": 5_000, "currency": "NGN", "expiry_duration": 600}
+        return {**made, "payment_method_id": self.opened().id}
+
+    def awaited(self) -> Any:
+        """Return a payment that waits for a transfer."""
+        return self.client.payments.transfer(**self.expected())
+
+    def linked(self, **more: Any) -> dict[str, Any]:
+        made = {"reference": self.reference(), "title": "Workshop", "amount": 50_000, "currency": "NGN"}
+        return {**made, **more}
+
+    def link(self) -> str:
+        return self.client.payment_links.create(**self.linked()).reference
+
+    def refunded(self) -> str:
+        return self.client.refunds.create(self.paid(), reference=self.reference(), amount=100).reference
+
+    def unapplied(self) -> str:
+        self.client.sandbox.play("transfer.unapplied")
+        return self.client.unapplied_transfers.list(state="open", limit=1).data[0].id
+
+    def delivered(self) -> str:
+        return self.client.events.list(state="delivered", limit=1).data[0].event_id
+
+    def batch(self) -> str:
+        return self.client.settlements.list(limit=1).data[0].id
+
+
+def transfer_to(shop: Shop) -> dict[str, Any]:
+    payment = shop.awaited()
+    return {"account_number": payment.virtual_account_details.account_number, "amount": payment.amount}
+
+
+# Called with the shop, and with the method that is under test.
+CALLS: dict[str, Any] = {
+    "payments.card": lambda shop, card: card(**shop.order()),
+    "payments.transfer": lambda shop, transfer: transfer(**shop.expected()),
+    "payments.create": lambda shop, create: create(
+        {"request_type": "payment", "payment_method": "card", **shop.order()}
+    ),
+    "payments.get": lambda shop, get: get(shop.paid()),
+    "payments.list": lambda shop, list_: list_(status="success", limit=1),
+    "payments.capture": lambda shop, capture: capture(shop.paid(capture=False), 1_000),
+    "payments.void": lambda shop, void: void(shop.paid(capture=False)),
+    "payments.cancel": lambda shop, cancel: cancel(shop.awaited().reference),
+    "payments.wait": lambda shop, wait: wait(shop.paid(), timeout=5),
+    "payouts.create": lambda shop, create: create(
+        reference=shop.reference(),
+        amount=100,
+        currency="NGN",
+        customer={"name": "Ada Obi", **BANK_ACCOUNT},
+    ),
+    "card_checks.create": lambda shop, create: create(currency="NGN", source=CARD),
+    "refunds.create": lambda shop, create: create(shop.paid(), reference=shop.reference(), reason="Returned"),
+    "refunds.get": lambda shop, get: get(shop.refunded()),
+    "refunds.list": lambda shop, list_: list_(shop.paid(), limit=1),
+    "virtual_accounts.static": lambda shop, static: static(**shop.account(**NAME, **PERSON, **BVN)),
+    "virtual_accounts.business": lambda shop, business: business(
+        **shop.account(business_name="Ada Books Ltd", phone_number="08012345678", **BVN)
+    ),
+    "virtual_accounts.dynamic": lambda shop, dynamic: dynamic(**shop.account(**NAME)),
+    "virtual_accounts.get": lambda shop, get: get(shop.opened().reference),
+    "virtual_accounts.list": lambda shop, list_: list_(type="dynamic", limit=1),
+    "virtual_accounts.deactivate": lambda shop, deactivate: deactivate(shop.opened().reference),
+    "virtual_accounts.simulate_transfer": lambda shop, simulate: simulate(**transfer_to(shop)),
+    "banks.list": lambda shop, list_: list_(),
+    "banks.resolve": lambda shop, resolve: resolve(**BANK_ACCOUNT),
+    "balance.get": lambda shop, get: get(),
+    "balance.movements": lambda shop, movements: movements(currency="NGN"),
+    "settlements.list": lambda shop, list_: list_(currency="NGN"),
+    "settlements.get": lambda shop, get: get(shop.batch(), limit=1),
+    "unapplied_transfers.list": lambda shop, list_: list_(state="open"),
+    "unapplied_transfers.credit": lambda shop, credit: credit(shop.unapplied(), reason="Paid twice"),
+    "unapplied_transfers.return": lambda shop, return_: return_(
+        shop.unapplied(), reason="Paid twice", destination={"name": "Ada Obi", **BANK_ACCOUNT}
+    ),
+    "payment_links.create": lambda shop, create: create(**shop.linked(max_uses=3)),
+    "payment_links.get": lambda shop, get: get(shop.link()),
+    "payment_links.list": lambda shop, list_: list_(status="active", limit=1),
+    "payment_links.update": lambda shop, update: update(shop.link(), max_uses=None, title="Another"),
+    "payment_links.activate": lambda shop, activate: activate(shop.link()),
+    "payment_links.deactivate": lambda shop, deactivate: deactivate(shop.link()),
+    "payment_links.checkouts": lambda shop, checkouts: checkouts(shop.link(), limit=1),
+    "events.list": lambda shop, list_: list_(state="delivered"),
+    "events.get": lambda shop, get: get(shop.delivered()),
+    "events.resend": lambda shop, resend: resend(shop.delivered(), to="endpoint"),
+    "requests.list": lambda shop, list_: list_(status_class="2", limit=1),
+    "sandbox.scenarios": lambda shop, scenarios: scenarios(),
+    "sandbox.play": lambda shop, play: play("payment.success", {"pay.amount": 50_000}),
+    "sandbox.advance_payment": lambda shop, advance: advance(shop.awaited().reference),
+}
