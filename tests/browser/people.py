@@ -43,7 +43,7 @@ class Owner:
 
 def open_business(service: Service, name: str = "Ada Books") -> Owner:
     email = f"{secrets.token_hex(5)}@example.com"
-    made = service.command("create_business", "--name", name, "--email", email, "--json")
+    made = service.command("create_business", "--name", name, "--allow-duplicate", "--email", email, "--json")
     assert made.returncode == 0, made.stderr
     document = json.loads(made.stdout)
     return Owner(

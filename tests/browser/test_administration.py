@@ -32,7 +32,9 @@ TOTP.activate(User.objects.create_superuser("{email}", "{password}"), "{secret}"
 @pytest.fixture
 def business(service):
     email = f"{secrets.token_hex(5)}@example.com"
-    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    made = service.command(
+        "create_business", "--name", "Ada Books", "--allow-duplicate", "--email", email, "--json"
+    )
     return json.loads(made.stdout)
 
 

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.e2e
 def page(service, browser):
     """The owner of a new business, signed in."""
     email = f"{secrets.token_hex(5)}@example.com"
-    made = service.command("create_business", "--name", "Ada Books", "--email", email, "--json")
+    made = service.command(
+        "create_business", "--name", "Ada Books", "--allow-duplicate", "--email", email, "--json"
+    )
     with visit(browser, java_script_enabled=False, viewport={"width": 390, "height": 844}) as seen:
         seen.page.goto(f"{service.base_url}/dashboard/")
         seen.page.password = json.loads(made.stdout)["password"]

@@ -56,7 +56,9 @@ class Service:
 
     def open_business(self, name: str) -> HttpClient:
         made = self.command(
-            "create_business", "--name", name, "--email", f"{secrets.token_hex(5)}@example.com", "--json"
+            "create_business",
+            *("--name", name, "--allow-duplicate"),
+            *("--email", f"{secrets.token_hex(5)}@example.com", "--json"),
         )
         assert made.returncode == 0, made.stderr
         document = json.loads(made.stdout)

@@ -22,7 +22,7 @@ def refused(*arguments):
     return refusal.value.returncode
 
 
-@pytest.mark.parametrize("command", ["create_business", "rotate_api_key", "sign_request"])
+@pytest.mark.parametrize("command", ["create_business", "list_businesses", "rotate_api_key", "sign_request"])
 class TestHelp:
     def test_has_an_example_and_exits_with_0(self, command, capsys):
         with pytest.raises(SystemExit) as end:
@@ -57,10 +57,21 @@ class TestCreateBusiness:
     def test_prints_no_password_for_an_existing_user(self):
         self.create()
 
-        document = json.loads(self.create("--json"))
+        document = json.loads(self.create("--allow-duplicate", "--json"))
 
         assert document["password"] is None
         assert User.objects.count() == 1
+
+    def test_refuses_a_second_business_of_the_same_name(self):
+        first = json.loads(self.create("--json"))
+
+        with pytest.raises(CommandError, match=first["business"]) as refusal:
+            run("create_business", "--name", " Ada Books ", "--email", "other@example.com")
+
+        assert refusal.value.returncode == 2
+        assert Business.objects.count() == User.objects.count() == 1
+        self.create("--allow-duplicate")
+        assert Business.objects.count() == 2
 
     def test_prints_that_secrets_are_shown_once(self):
         assert "not shown again" in self.create()
@@ -88,6 +99,26 @@ class TestCreateBusiness:
     def test_rejects_an_invalid_name_or_address(self, name, email):
         assert refused("create_business", "--name", name, "--email", email) == 2
         assert not Business.objects.exists()
+
+
+@pytest.mark.django_db
+class TestListBusinesses:
+    def test_lists_ids_and_names_oldest_first(self):
+        opened = [
+            json.loads(run("create_business", "--name", name, "--email", "ada@example.com", "--json"))
+            for name in ("Ada Books", "Bisi Bikes")
+        ]
+
+        listed = json.loads(run("list_businesses", "--json"))["data"]
+
+        assert [(each["business"], each["name"]) for each in listed] == [
+            (each["business"], each["business_name"]) for each in opened
+        ]
+        assert opened[0]["business"] in run("list_businesses", "--name", "Ada Books")
+        assert opened[1]["business"] not in run("list_businesses", "--name", "Ada Books")
+
+    def test_says_how_to_create_the_first_one(self):
+        assert "create_business" in run("list_businesses")
 
 
 @pytest.mark.django_db
