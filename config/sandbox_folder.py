@@ -3,6 +3,7 @@
 The folder and its keys are created at first use, so that `git clone && make run` needs no configuration.
 """
 
+import fcntl
 import json
 import os
 import secrets
@@ -26,6 +27,10 @@ def started_last(current: Path) -> Path | None:
     return folder if (folder / "credentials.json").is_file() else None
 
 
+class AlreadyRunning(Exception):
+    """Another process serves the sandbox of this folder."""
+
+
 class SandboxFolder:
     """Files of a sandbox. Two sandboxes never share a folder."""
 
@@ -34,6 +39,7 @@ class SandboxFolder:
         self.database = path / "db.sqlite3"
         self.credentials = path / "credentials.json"
         self._keys = path / "keys.json"
+        self._lock: int | None = None
 
     def keys(self) -> dict[str, str]:
         """Return the secrets, which are generated at the first call."""
@@ -47,6 +53,20 @@ class SandboxFolder:
             self._create(self._keys, generated)
         keys: dict[str, str] = json.loads(self._keys.read_text())  # noqa: TID251  (our file)
         return keys
+
+    def lock(self) -> None:
+        """Keep other sandboxes out of this folder until this process and its children end.
+
+        :raises AlreadyRunning: another process has the lock
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, OWNER_ONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise AlreadyRunning from None
+        self._lock = descriptor  # the system releases it when the last process that has it open ends
 
     def protect_database(self) -> None:
         """Create the database file if it doesn't exist, readable only by the owner."""

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from config import variable_names
 from config.runtime.embedded import EmbeddedServer
-from config.sandbox_folder import DEFAULT
+from config.sandbox_folder import DEFAULT, AlreadyRunning
 from merchants.audit import Actor
 from merchants.businesses import new_password, open_business
 from merchants.curl import sign_call
@@ -69,6 +69,7 @@ class Command(BaseCommand):
             raise CommandError("ENVIRONMENT is production; the sandbox does not run there.", returncode=2)
         _require_free(port)
         self._restart_in_folder(port=port, data=data)
+        _lock_folder()
         settings.SANDBOX_FOLDER.protect_database()
         for sentence in variable_names.misspelt():
             self.stderr.write(sentence)
@@ -148,6 +149,19 @@ In a second terminal:
     def _say(self, greeting: str) -> None:
         self.stdout.write(greeting)
         self.stdout.flush()
+
+
+def _lock_folder() -> None:
+    """Refuse to start if a sandbox runs in this folder: both would write the same database, keys and addresses."""
+    folder = settings.SANDBOX_FOLDER
+    try:
+        folder.lock()
+    except AlreadyRunning:
+        where = f" at {folder.address()}" if folder.address() else ""
+        raise CommandError(
+            f"A sandbox is already running in {folder.path}{where}. Stop it with Ctrl-C, or start another one in a "
+            "folder of its own: --data DIR --port N (with make: DATA=DIR PORT=N)"
+        ) from None
 
 
 def _require_free(port: int) -> None:

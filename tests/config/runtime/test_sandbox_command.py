@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 import manage
 from config.env import PROJECT
-from config.management.commands.sandbox import Command
+from config.management.commands.sandbox import Command, _lock_folder
 from config.sandbox_folder import SandboxFolder, started_last
 from merchants.models import ApiKey, User
 
@@ -100,6 +100,33 @@ class TestPort:
         with pytest.raises(CommandError) as refused:
             call_command("sandbox", port=port)
         assert refused.value.returncode == 2
+
+
+class TestFolderInUse:
+    @pytest.fixture
+    def folder(self, settings, tmp_path):
+        settings.SANDBOX_FOLDER = SandboxFolder(tmp_path)
+        SandboxFolder(tmp_path).write_credentials({"base_url": "http://127.0.0.1:8100"})
+        return tmp_path
+
+    def test_is_refused_with_its_address_and_a_way_out(self, folder):
+        running = SandboxFolder(folder)
+        running.lock()
+
+        with pytest.raises(CommandError) as refused:
+            _lock_folder()
+
+        assert f"already running in {folder} at http://127.0.0.1:8100." in str(refused.value)
+        assert "--data DIR" in str(refused.value)
+
+    def test_is_free_again_after_the_process_has_ended(self, folder):
+        running = SandboxFolder(folder)
+        running.lock()
+        os.close(running._lock)  # as when a process ends
+
+        _lock_folder()
+
+        assert (folder / "lock").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.django_db
