@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from environ import Env
 
 from config.celery import app
 from config.checks.startup import mails_are_sent
@@ -70,6 +71,23 @@ class TestEnvironmentExample:
         listed = set(re.findall(r"^([A-Z_]+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))
 
         assert listed == read
+
+    def test_means_the_same_to_a_shell_as_to_the_service(self, monkeypatch):
+        example, read = PROJECT / ".env.example", {}
+        monkeypatch.setattr(Env, "ENVIRON", read)
+        Env.read_env(example)
+
+        sourced = subprocess.run(
+            ["sh", "-euc", f"set -a; . {example}; env -0"],
+            env={"PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+        seen = dict(line.split("=", 1) for line in sourced.stdout.split("\0") if line)
+        assert sourced.stderr == ""
+        assert {name: seen.get(name) for name in read} == read
 
     @pytest.mark.parametrize("file", ["settings.py", "runtime/gunicorn.py"])
     def test_states_the_limits_of_every_number(self, file):
