@@ -302,6 +302,9 @@ OF_BANK = {
 }
 
 OF_OPERATIONS = {
+    "favicon.ico": _page(Who.PUBLIC, NO_LIMIT),
+    "robots.txt": _page(Who.PUBLIC, NO_LIMIT),
+    ".well-known/security.txt": _page(Who.PUBLIC, NO_LIMIT),
     "livez": _page(Who.PUBLIC, NO_LIMIT),
     "readyz": _page(Who.PUBLIC, (Limit.READINESS,)),
     "metrics": _page(Who.MONITORING, NO_LIMIT),

@@ -434,6 +434,13 @@ SHORTEST_SECRET = 32  # characters
 if any(len(key) < SHORTEST_SECRET for key in BANK_NOTIFICATION_KEYS):
     env.refuse("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
 
+# Contact of those who find a vulnerability: /.well-known/security.txt; empty: there is no such file
+SECURITY_CONTACT = env.text("SECURITY_CONTACT")
+if SECURITY_CONTACT and not re.match(
+    r"(mailto:[^\s@]+@[^\s@]+|https://[^\s/?#@]+\S*|tel:\+?[0-9-]+)\Z", SECURITY_CONTACT
+):
+    env.refuse("SECURITY_CONTACT must be a mailto:, https: or tel: address.")
+
 # Metrics ---------------------------------------------------------------------------------------------
 
 METRICS_ALLOW_CIDRS = env.networks("METRICS_ALLOW_CIDRS", default=("127.0.0.0/8", "::1/128"))

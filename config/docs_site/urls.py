@@ -3,9 +3,12 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from config.docs_site import components, views
+from config.docs_site import components, site_files, views
 
 urlpatterns = [
+    path("favicon.ico", site_files.favicon, name="favicon"),
+    path("robots.txt", site_files.robots, name="robots"),
+    path(".well-known/security.txt", site_files.security, name="security-contact"),
     path("", views.front_page, name="front"),
     path("docs", RedirectView.as_view(pattern_name="docs")),
     path("docs/", views.docs_page, name="docs"),
