@@ -8,6 +8,7 @@ generated secrets and a temporary certificate. This tests that the parts work to
 import argparse
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import socket
@@ -32,6 +33,7 @@ Processes = dict[str, "subprocess.Popen[bytes]"]
 
 START_TIMEOUT = 60  # seconds for a server to come up
 GRACE = 30  # seconds for a process to end
+SETTINGS_FILE = "settings.sh"
 
 
 class Stopped(Exception):
@@ -72,7 +74,7 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
     processes["redis"] = _start("redis", _redis_command(folder, redis_port), folder, stack)
     for name, its_port in (("postgres", database_port), ("redis", redis_port)):
         _wait_for(its_port, processes[name], folder / f"{name}.log")
-    environment = os.environ | {
+    settings = {
         "ENVIRONMENT": environment_name,
         "SECRET_KEY": secrets.token_urlsafe(48),
         "FIELD_ENCRYPTION_KEYS": urlsafe_b64encode(secrets.token_bytes(32)).decode(),
@@ -85,6 +87,8 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
         "WEB_BIND": f"127.0.0.1:{port}",
         "WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}",
     }
+    _write_settings(folder / SETTINGS_FILE, settings)
+    environment = os.environ | settings
     business = _prepare(environment)
     for name, command in _own_commands(folder).items():
         metrics = {"WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}"} if name == "requery" else {}
@@ -92,6 +96,12 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
     _wait_for(port, processes["web"], folder / "web.log")
     _say(_greeting(business, environment, processes, folder))
     return _watch(processes, folder)
+
+
+def _write_settings(path: Path, settings: dict[str, str]) -> None:
+    """Write the settings for a shell in another terminal. The file holds secrets, so only its owner may read it."""
+    path.touch(mode=0o600)
+    path.write_text("".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()))
 
 
 def _prepare(environment: dict[str, str]) -> dict[str, str]:
@@ -151,6 +161,9 @@ Sluice is running as in production at {environment["PUBLIC_URL"]} (Ctrl-C stops 
   Redis         {environment["REDIS_URL"]}
   processes     {running}
   logs          {folder}/*.log
+
+manage.py in a second terminal:
+. {shlex.quote(str(folder / SETTINGS_FILE))}; .venv/bin/python manage.py doctor
 """
 
 

@@ -76,17 +76,24 @@ class TestRunProduction:
         process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
         try:
             greeting = ""
-            while "  logs " not in greeting:
+            while "manage.py doctor" not in greeting:
                 line = process.stdout.readline()
                 assert line, f"it has ended: {greeting}"
                 greeting += line
             [certificate] = re.findall(r"certificate +(\S+)", greeting)
             ready = requests.get(f"https://localhost:{port}/readyz", verify=certificate, timeout=30)
+            [beside] = re.findall(r"^\. .+ manage\.py doctor$", greeting, re.MULTILINE)
+            listed = subprocess.run(
+                ["sh", "-c", beside.replace("doctor", "list_businesses").replace(".venv/bin/python", sys.executable)],
+                cwd=PROJECT, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            mode = stat.S_IMODE((Path(certificate).parent / "settings.sh").stat().st_mode)
         finally:
             process.send_signal(signal.SIGINT)
             rest, _ = process.communicate(timeout=120)
 
         assert (ready.status_code, ready.json()["database"], ready.json()["broker"]) == (200, "ok", "ok")
+        assert (listed.returncode, "Demo Business" in listed.stdout, mode) == (0, True, 0o600), listed.stderr
         assert rest.endswith("Stopped.\n")
         [running] = re.findall(r"processes +(.+)", greeting)
         pids = dict(each.split() for each in running.split(", "))
