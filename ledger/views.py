@@ -6,20 +6,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answer_fields import BALANCE, CURRENCY_FIELD, Answer, Field, ListOf
+from ledger.representation import BALANCE_OF_CURRENCY
 from ledger.services import balances
 from merchants.models import Business
-
-BALANCE_OF_CURRENCY = Answer(
-    "Balance",
-    "What you have in one currency, in minor units.",
-    CURRENCY_FIELD,
-    Field("available", BALANCE, "Your wallet.", 250_000),
-    Field("pending", BALANCE, "Earned, and not released yet.", 49_250),
-)  # fmt: skip
-BALANCES = Answer(
-    "BalanceList", "Every currency.", Field("data", ListOf(BALANCE_OF_CURRENCY), "The balances.")
-)
 
 
 class BalanceView(APIView):

@@ -9,6 +9,7 @@ from django.conf import settings
 from kit import banks
 from kit.api.field_errors import Errors, error
 from kit.api.strict_fields import (
+    UUID,
     AccountNumber,
     Amount,
     Choice,
@@ -444,12 +445,49 @@ class ResolveBeneficiarySerializer(RequestSerializer):
     bank_code = BankCode()
 
 
-class AdvanceSerializer(RequestSerializer):
+DAY_STATES = ("pending", "approved", "released", "rejected")
+
+
+class AdvancePaymentSerializer(RequestSerializer):
     """The payment to advance."""
 
     payment = Reference(
         help_text="Your reference of the payment, payout or card check.", example="order-1047"
     )
+
+
+class AdvanceEventSerializer(RequestSerializer):
+    """The event to advance."""
+
+    event = UUID(
+        help_text="The `event_id` of a waiting event.", example="5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"
+    )
+
+
+class AdvanceDaySerializer(RequestSerializer):
+    """The state that your settlement batches of this day are moved to."""
+
+    day = Choice(
+        DAY_STATES,
+        help_text="`released` credits your wallet; payments of `rejected` batches join the next one.",
+        example="released",
+    )
+
+
+class AdvanceSerializer(RequestSerializer):
+    """What to advance: exactly one of these."""
+
+    payment = Reference(required=False)
+    event = UUID(required=False)
+    day = Choice(DAY_STATES, required=False)
+
+    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
+        names = ("payment", "event", "day")
+        sent = [name for name in names if name in data]
+        message = "Send exactly one of payment, event and day."
+        if not sent:
+            return {name: error(message, "required") for name in names}
+        return {name: error(message, "invalid") for name in sent} if len(sent) > 1 else {}
 
 
 class ResendTo(StrEnum):

@@ -118,9 +118,15 @@ def unions(document: Schema) -> Iterator[str]:
 
 
 def _differ(one: Schema, other: Schema) -> bool:
-    """Return whether a field of both has exactly one value in each, and these differ."""
+    """Return whether a field of both has exactly one value in each, and these differ, or each needs a field of its own."""
     words, of_other = _words(one), _words(other)
-    return any(words[field] != of_other[field] for field in words.keys() & of_other.keys())
+    return any(words[field] != of_other[field] for field in words.keys() & of_other.keys()) or (
+        _needs_own_field(one, other) and _needs_own_field(other, one)
+    )
+
+
+def _needs_own_field(one: Schema, other: Schema) -> bool:
+    return bool(set(one.get("required", ())) - other.get("properties", {}).keys())
 
 
 def _words(schema: Schema) -> dict[str, str]:

@@ -14,6 +14,7 @@ from kit.api.answer_fields import (
     Field,
     ListOf,
     Schema,
+    Union,
     always,
     one_of,
     open_list,
@@ -94,7 +95,7 @@ def headers(*names: str) -> Schema:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", *names)}
 
 
-def components(answers: Iterable[Answer]) -> dict[str, Schema]:
+def components(answers: Iterable[Answer | Union]) -> dict[str, Schema]:
     """Return everything that the document refers to by name, with the schemas of these answers."""
     declared = (*answers, PROBLEM, DUPLICATE_REFERENCE)
     return {

@@ -33,7 +33,7 @@ from config.openapi.operations import (
 from config.openapi.request_fields import described, field_schema
 from config.openapi.webhooks import KINDS, event_schemas, webhooks
 from config.problems import CONTENT_TYPE
-from kit.api.answer_fields import Answer
+from kit.api.answer_fields import Answer, Union
 from kit.api.pagination import NewestFirst
 from kit.api.strict_fields import UUID, Reference, StrictField
 
@@ -146,7 +146,7 @@ def complete(result: Schema, **_options: Any) -> Schema:
     return result
 
 
-def _answers_of_all() -> Iterable[Answer]:
+def _answers_of_all() -> Iterable[Answer | Union]:
     """Yield the bodies of all operations, and the data of all webhooks."""
     for operation in OPERATIONS.values():
         yield from (answer.body for answer in operation.answers.values() if answer.body)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from kit.api.answer_fields import Answer, ListOf
 from kit.api.strict_fields import RequestSerializer
+from ledger.representation import BALANCE_OF_CURRENCY
 from payments import event_representation as events
 from payments import link_representation as links_shown
 from payments import link_serializers as links
@@ -17,6 +18,7 @@ from payments.outcomes import Outcome
 from payments.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
 from payments.scenario_representation import SCENARIO, VERSION
 from payments.scenarios import find as find_scenario
+from payments.views.sandbox import CLOSED_DAY
 from payments.views.wallet import MOVEMENT
 from virtual_accounts import representation as accounts
 from virtual_accounts import serializers as account_forms
@@ -120,7 +122,11 @@ ACCOUNT_REQUESTS = named(
     ),
 )
 RESOLVE_REQUESTS = named(account=_request(forms.ResolveBeneficiarySerializer))
-ADVANCE_REQUESTS = named(payment=_request(forms.AdvanceSerializer))
+ADVANCE_REQUESTS = named(
+    payment=_request(forms.AdvancePaymentSerializer),
+    event=_request(forms.AdvanceEventSerializer),
+    day=_request(forms.AdvanceDaySerializer),
+)
 RESEND_REQUESTS = named(nothing={}, endpoint=_request(forms.ResendSerializer))
 CREDIT_REQUESTS = named(credit=_request(forms.CreditUnappliedSerializer))
 RETURN_REQUESTS = named(
@@ -269,6 +275,18 @@ SCENARIOS = {
     "version": VERSION,
     "data": [SCENARIO.represent(find_scenario(name)) for name in ("payment.success", "payment.mismatch")],
 }
+
+ADVANCES = named(
+    payment=ADVANCED["session"]["value"],
+    event=events.EVENT.example(
+        event="payment.success",
+        state="waiting",
+        delivered_at=None,
+        attempts_made=2,
+        subject=_DELIVERED["subject"],
+    ),
+    day=CLOSED_DAY.example(batches=[_SETTLEMENT], balance=[BALANCE_OF_CURRENCY.example()]),
+)
 
 _BY_NAME: dict[str, Example] = {
     "Payment": PAYMENT,

@@ -12,9 +12,10 @@ from rest_framework.views import APIView
 
 from config.openapi import examples
 from config.openapi.descriptions import DECIDE_UNAPPLIED
-from kit.api.answer_fields import Answer
+from kit.api.answer_fields import Answer, Union
 from kit.api.strict_fields import RequestSerializer
-from ledger.views import BALANCES, BalanceView
+from ledger.representation import BALANCES
+from ledger.views import BalanceView
 from merchants.filters import RequestFilterSerializer
 from merchants.views import REQUESTS_PAGE, RequestsView
 from payments import filters, link_filters, link_serializers
@@ -38,7 +39,7 @@ class Success:
     """A success: its words, what its body shows, examples, and headers of its own."""
 
     description: str
-    body: Answer | None = None
+    body: Answer | Union | None = None
     examples: dict[str, Schema] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
 
@@ -83,9 +84,11 @@ OF_LOOKUPS = ("not_found",)  # by something in the path
 REPLAYED = "The reference was used before: the resource's current state. Nothing was executed again."
 
 
-def _ok(body: Answer, text: str, shows: Schema | None = None, *headers: str) -> dict[int, Success]:
+def _ok(body: Answer | Union, text: str, shows: Schema | None = None, *headers: str) -> dict[int, Success]:
     """Return the answers of an operation that only succeeds with 200. Examples default to those of the body."""
-    return {200: Success(text, body, examples.of(body) if shows is None else shows, headers)}
+    if shows is None:
+        shows = examples.of(body) if isinstance(body, Answer) else {}
+    return {200: Success(text, body, shows, headers)}
 
 
 def _done(body: Answer, text: str, shows: Schema) -> dict[int, Success]:
@@ -116,10 +119,17 @@ def create_account_body() -> PolymorphicProxySerializer:
     )
 
 
+def advance_body() -> PolymorphicProxySerializer:
+    """Return the union of all that can be advanced."""
+    return _union(
+        "Advance", forms.AdvancePaymentSerializer, forms.AdvanceEventSerializer, forms.AdvanceDaySerializer
+    )
+
+
 def _union(name: str, *members: type[RequestSerializer]) -> PolymorphicProxySerializer:
     """Return a flat union without a discriminator, because two members can have the same value in one field.
 
-    The fields that have only one value tell the members apart.
+    The fields that have only one value, or that only one member has and requires, tell the members apart.
     """
     return PolymorphicProxySerializer(component_name=name, resource_type_field_name=None, serializers=members)
 
@@ -271,8 +281,8 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         problems=("sandbox_only", "unknown_field"), is_open=True,
     ),
     (sandbox.AdvanceView, "POST"): Operation(
-        "advancePayment", "Sandbox", _ok(sandbox.ADVANCED_PAYMENT, "The payment."),
-        Body(forms.AdvanceSerializer, examples.ADVANCE_REQUESTS), ("not_found", "sandbox_only", "invalid_state"),
+        "advanceSandbox", "Sandbox", _ok(sandbox.ADVANCED, "What was advanced.", examples.ADVANCES),
+        Body(advance_body, examples.ADVANCE_REQUESTS), ("not_found", "sandbox_only", "invalid_state"),
     ),
     (payments.ResolveBeneficiaryView, "POST"): Operation(
         "resolveBeneficiary", "Banks", _ok(payments.BENEFICIARY, "The account."),

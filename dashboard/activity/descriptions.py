@@ -59,6 +59,8 @@ DESCRIPTIONS = {
     "proposal.declined": "declined the proposal {target}",
     "proposal.expired": "closed the expired proposal {target}",
     "sandbox.advanced": "advanced the payment {target} in the sandbox ({advanced})",
+    "sandbox.event_advanced": "made attempt {attempt} of the event {target} in the sandbox",
+    "sandbox.day_closed": "settled everything in the sandbox ({target})",
     "wallet.topped_up": "topped up the wallet",
     "settlement_batch.pending": "sent a settlement batch to the bank",
     "settlement_batch.approved": "approved a settlement batch",

@@ -214,6 +214,23 @@ class Answer:
                 yield from nested.within()
 
 
+class Union:
+    """One of several answers. Each has a required field that the others don't have."""
+
+    def __init__(self, name: str, meaning: str, *members: Answer) -> None:
+        self.name, self.meaning, self.members = name, meaning, members
+        self.reference = {"$ref": f"#/components/schemas/{name}"}
+
+    def schema(self) -> Schema:
+        return {"description": self.meaning, "oneOf": [member.reference for member in self.members]}
+
+    def within(self) -> Iterator[Answer | Union]:
+        """Yield this union and all that its members refer to."""
+        yield self
+        for member in self.members:
+            yield from member.within()
+
+
 def page_of(item: Answer, meaning: str, *beside: Field, next_is: str = "older") -> Answer:
     """Return the answer with a page of items (`kit.api.pagination`), and fields beside it."""
     return Answer(

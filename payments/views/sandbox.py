@@ -1,5 +1,7 @@
 """The API of what only the sandbox does. `request.user` is the business that signed the request."""
 
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, cast
 
 from django.conf import settings
@@ -8,27 +10,41 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answer_fields import Field, one_of
+from kit.api.answer_fields import Answer, Field, ListOf, Union, one_of
 from kit.api.field_errors import InvalidFields, unknown_fields
 from kit.api.open_view import OpenView
 from kit.api.strict_fields import read_request
-from merchants.api_requests import note_object
+from ledger.representation import BALANCE_OF_CURRENCY
+from ledger.services import balances
+from merchants.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from merchants.request_actors import key_acting
-from payments.representation import PAYMENT, represent
+from payments.event_representation import EVENT, represent_event
+from payments.representation import PAYMENT, SETTLEMENT, represent
 from payments.scenario_representation import SCENARIO, VERSION
 from payments.scenarios import scenarios
 from payments.serializers import AdvanceSerializer
+from payments.services.event_subjects import subjects_of
 from payments.services.intents import find_of
 from payments.services.sandbox_clock import Advanced, advance
+from payments.services.sandbox_days import DayState, close_day
+from payments.services.sandbox_events import advance_event
 from payments.simulated_transfers import SandboxOnly
+from webhooks.models import Delivery
 
 ADVANCE = AdvanceSerializer()
 
-ADVANCED = Field("advanced", one_of(Advanced), "What happened.")
+HAPPENED = Field("advanced", one_of(Advanced), "What happened.")
 ADVANCED_PAYMENT = PAYMENT.extended(
-    "AdvancedPayment", "The payment as it is now, and what happened.", ADVANCED
+    "AdvancedPayment", "The payment as it is now, and what happened.", HAPPENED
 )
+CLOSED_DAY = Answer(
+    "ClosedDay",
+    "What was settled, and your balances afterwards.",
+    Field("batches", ListOf(SETTLEMENT), "The new settlement batches.", value=itemgetter("batches")),
+    Field("balance", ListOf(BALANCE_OF_CURRENCY), "Every currency.", value=itemgetter("balance")),
+)
+ADVANCED = Union("AdvanceResult", "What was advanced.", ADVANCED_PAYMENT, EVENT, CLOSED_DAY)
 
 
 class ScenariosView(OpenView):
@@ -47,10 +63,12 @@ class ScenariosView(OpenView):
 
 class AdvanceView(APIView):
     def post(self, request: Request) -> Response:
-        """Advance a payment (sandbox).
+        """Advance a payment, an event or the business day (sandbox).
 
-        Makes the next event that the payment is waiting for happen now, with all its usual effects.
-        `advanced` is the event:
+        Send exactly one of `payment`, `event` and `day`.
+
+        **`payment`** makes the next event that the payment is waiting for happen now, with all its usual effects. The
+        response is the payment, and `advanced` is the event:
 
         - `challenge`: the 3-D Secure page expired (20151)
         - `authorisation`: the authorisation expired (20068)
@@ -58,7 +76,14 @@ class AdvanceView(APIView):
         - `question`: the acquirer or bank was queried for a lost answer: of the payment, a capture, void, refund or reversal
         - `return`: the bank returned a successful payout to account `0000000096`
 
-        Of simultaneous calls, one advances the payment. If nothing can be advanced, the response is 409
+        **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
+        event then ends `dead`. The response is the event after the attempt, and takes at least one second.
+
+        **`day`** puts every successful payment that has no settlement batch into batches of its business day, today
+        included, and moves these batches to `pending`, `approved`, `released` or `rejected`. The response has the new
+        batches and your balances. Call it again to settle later payments of the same day; without any, `batches` is empty.
+
+        Of simultaneous calls, one advances the payment or the event. If nothing can be advanced, the response is 409
         `invalid_state`.
         """
         if not settings.SANDBOX:
@@ -67,7 +92,8 @@ class AdvanceView(APIView):
         wanted = read_request(
             ADVANCE, cast("dict[str, Any]", request.data or {}), currencies=business.currencies
         )
-        return Response(_advance_payment(business, wanted["payment"], request))
+        ((kind, value),) = wanted.items()
+        return Response(_ADVANCES[kind](business, value, request))
 
 
 def _advance_payment(business: Business, reference: str, request: Request) -> dict[str, Any]:
@@ -77,4 +103,25 @@ def _advance_payment(business: Business, reference: str, request: Request) -> di
     note_object(request, payment.request_type, payment.pk, payment.reference)
     advanced = advance(payment, actor=key_acting(request))
     shown = find_of(business, reference) or payment
-    return represent(shown) | {ADVANCED.name: advanced.value}
+    return represent(shown) | {HAPPENED.name: advanced.value}
+
+
+def _advance_event(business: Business, event_id: str, request: Request) -> dict[str, Any]:
+    event: Delivery | None = Delivery.objects.filter(business=business, pk=event_id).first()
+    if event is None:
+        raise NotFound
+    note_object(request, ObjectKind.EVENT, event.pk)
+    event = advance_event(event, actor=key_acting(request))
+    return represent_event(event, subjects_of([event]).get(event.pk))
+
+
+def _close_day(business: Business, to: str, request: Request) -> dict[str, Any]:
+    made = close_day(business, DayState(to), actor=key_acting(request))
+    return CLOSED_DAY.represent({"batches": made, "balance": balances(business)})
+
+
+_ADVANCES: dict[str, Callable[[Business, str, Request], dict[str, Any]]] = {
+    "payment": _advance_payment,
+    "event": _advance_event,
+    "day": _close_day,
+}

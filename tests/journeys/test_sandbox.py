@@ -109,3 +109,29 @@ class TestSandbox:
 
         assert refused.returncode == 1
         assert f"Port {port} is taken. Choose another: --port" in refused.stderr
+
+
+class TestAdvance:
+    def test_walks_a_refused_event_to_its_end(self, service):
+        """Each call waits for its attempt, so a loop without pauses is enough."""
+        client = service.open_business("walker")
+        arguments = ("--business", "walker", "--url", "http://127.0.0.1:9/hook", "--events", "payment")
+        assert service.command("configure_webhook", *arguments).returncode == 0
+        client.post("/api/payments", orders.card_payment())
+        event = first_failure(client)
+
+        answers = [client.post("/api/sandbox/advance", {"event": event}) for _ in range(8)]
+
+        assert [answer.status_code for answer in answers] == [200] * 7 + [409]
+        assert [answer.json()["attempts_made"] for answer in answers[:7]] == list(range(2, 9))
+        assert answers[6].json()["state"] == "dead"
+
+
+def first_failure(client):
+    """Return the id of the only event, once its first attempt has failed."""
+    for _ in range(100):
+        found = client.get("/api/events").json()["data"]
+        if found and found[0]["attempts_made"]:
+            return found[0]["event_id"]
+        time.sleep(0.1)
+    pytest.fail("The first attempt was not made.")

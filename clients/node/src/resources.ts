@@ -330,4 +330,14 @@ export class Sandbox extends Resource {
   advancePayment(reference: string): Promise<Schemas["AdvancedPayment"]> {
     return this.send(`${SANDBOX}/advance`, { payment: reference }, ONCE);
   }
+
+  /** Has the next attempt of a waiting event made now. Repeat the call to make all eight. */
+  advanceEvent(eventId: string): Promise<Schemas["EventRecord"]> {
+    return this.send(`${SANDBOX}/advance`, { event: eventId }, ONCE);
+  }
+
+  /** Settles everything that has no batch, and moves the new batches to a state. */
+  closeDay(state: Schemas["AdvanceDayRequest"]["day"] = "released"): Promise<Schemas["ClosedDay"]> {
+    return this.send(`${SANDBOX}/advance`, { day: state }, ONCE);
+  }
 }

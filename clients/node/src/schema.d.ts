@@ -538,9 +538,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Advance a payment (sandbox)
-         * @description Makes the next event that the payment is waiting for happen now, with all its usual effects.
-         *     `advanced` is the event:
+         * Advance a payment, an event or the business day (sandbox)
+         * @description Send exactly one of `payment`, `event` and `day`.
+         *
+         *     **`payment`** makes the next event that the payment is waiting for happen now, with all its usual effects. The
+         *     response is the payment, and `advanced` is the event:
          *
          *     - `challenge`: the 3-D Secure page expired (20151)
          *     - `authorisation`: the authorisation expired (20068)
@@ -548,10 +550,17 @@ export interface paths {
          *     - `question`: the acquirer or bank was queried for a lost answer: of the payment, a capture, void, refund or reversal
          *     - `return`: the bank returned a successful payout to account `0000000096`
          *
-         *     Of simultaneous calls, one advances the payment. If nothing can be advanced, the response is 409
+         *     **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
+         *     event then ends `dead`. The response is the event after the attempt, and takes at least one second.
+         *
+         *     **`day`** puts every successful payment that has no settlement batch into batches of its business day, today
+         *     included, and moves these batches to `pending`, `approved`, `released` or `rejected`. The response has the new
+         *     batches and your balances. Call it again to settle later payments of the same day; without any, `batches` is empty.
+         *
+         *     Of simultaneous calls, one advances the payment or the event. If nothing can be advanced, the response is 409
          *     `invalid_state`.
          */
-        post: operations["advancePayment"];
+        post: operations["advanceSandbox"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1005,14 +1014,33 @@ export interface components {
              */
             address_line2?: string;
         };
+        /** @description The state that your settlement batches of this day are moved to. */
+        AdvanceDayRequest: {
+            /**
+             * @description `released` credits your wallet; payments of `rejected` batches join the next one.
+             * @example released
+             * @enum {string}
+             */
+            day: "pending" | "approved" | "released" | "rejected";
+        };
+        /** @description The event to advance. */
+        AdvanceEventRequest: {
+            /**
+             * Format: uuid
+             * @description The `event_id` of a waiting event.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event: string;
+        };
         /** @description The payment to advance. */
-        AdvanceRequest: {
+        AdvancePaymentRequest: {
             /**
              * @description Your reference of the payment, payout or card check.
              * @example order-1047
              */
             payment: string;
         };
+        AdvanceRequest: components["schemas"]["AdvancePaymentRequest"] | components["schemas"]["AdvanceEventRequest"] | components["schemas"]["AdvanceDayRequest"];
         /** @description The amounts that the payer may choose, minor units. */
         AmountRangeRequest: {
             /**
@@ -3705,6 +3733,8 @@ export interface components {
              */
             gateway_code?: string;
         };
+        /** @description What was advanced. */
+        AdvanceResult: components["schemas"]["AdvancedPayment"] | components["schemas"]["EventRecord"] | components["schemas"]["ClosedDay"];
         /** @description The payment as it is now, and what happened. */
         AdvancedPayment: {
             /**
@@ -3887,6 +3917,13 @@ export interface components {
              * @enum {string}
              */
             advanced: "challenge" | "authorisation" | "session" | "question" | "return";
+        };
+        /** @description What was settled, and your balances afterwards. */
+        ClosedDay: {
+            /** @description The new settlement batches. */
+            batches: components["schemas"]["Settlement"][];
+            /** @description Every currency. */
+            balance: components["schemas"]["Balance"][];
         };
         /** @description An account and the name of its holder. */
         Beneficiary: {
@@ -7997,7 +8034,7 @@ export interface operations {
             };
         };
     };
-    advancePayment: {
+    advanceSandbox: {
         parameters: {
             query?: never;
             header?: never;
@@ -8010,7 +8047,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The payment. */
+            /** @description What was advanced. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8019,7 +8056,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AdvancedPayment"];
+                    "application/json": components["schemas"]["AdvanceResult"];
                 };
             };
             /**

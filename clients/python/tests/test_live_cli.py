@@ -118,6 +118,16 @@ class TestPayments:
         assert "authorisation" in run("advance", "payment", third)[1]
         assert run("advance", "payment", third)[0] == 1
 
+    def test_are_settled_now(self, run, pay):
+        pay()
+        code, out, _ = run("advance", "day", "pending", "--json")
+        pay()
+
+        assert (code, json.loads(out)["batches"][-1]["status"]) == (0, "pending")
+        assert "released" in run("advance", "day")[1]
+        assert run("advance", "day")[1] == "Nothing to settle.\n"
+        assert run("advance", "day", "initiated")[0] == 2
+
     @pytest.mark.parametrize("body", [b"nonsense", b"[]"])
     def test_end_with_2_for_a_body_that_is_no_request(self, run, body):
         assert run("payments", "create", "--body", "-", body=body)[0] == 2

@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from kit.db.prepared_statements import insert_if_absent
+from merchants.models import Business
 from payments import business_days
 from payments.identifiers import new_id
 from payments.models import (
@@ -57,10 +58,14 @@ class _NothingLeft(Exception):
     """A concurrent run has taken the payments, and the new batch would be empty."""
 
 
-def due(*, until: date) -> list[Due]:
-    """Return the payments that await a batch up to the end of a business day, oldest day first."""
+def due(*, until: date, business: Business | None = None) -> list[Due]:
+    """Return the payments that await a batch up to the end of a business day, oldest day first.
+
+    `business` limits them to one business.
+    """
     groups = (
         Transaction.objects.unsettled()
+        .filter(_of(business))
         .filter(finished_at__lt=business_days.begins_at(business_days.day_after(until)))
         .annotate(day=TruncDate("finished_at", tzinfo=business_days.TIME_ZONE))
         .values("business_id", "currency", "day")
@@ -70,16 +75,21 @@ def due(*, until: date) -> list[Due]:
     return [Due(**group) for group in groups]
 
 
-def settle(work: list[Due], *, actor: str, now: datetime) -> Iterator[Step]:
+def settle(work: list[Due], *, actor: str, now: datetime, business: Business | None = None) -> Iterator[Step]:
     """Put due payments into batches and make these pending, after completing those of a killed run.
 
-    Safe to repeat and to run concurrently: a payment is in at most one live batch.
+    `business` limits the batches of a killed run to one business. Safe to repeat and to run concurrently: a payment
+    is in at most one live batch.
     """
-    left_behind = SettlementBatch.objects.filter(state=SettleStatus.INITIATED)
+    left_behind = SettlementBatch.objects.filter(_of(business), state=SettleStatus.INITIATED)
     begun = list(left_behind.order_by("id").values_list("business_id", "currency", "day"))
     for business_id, currency, day in [*begun, *((one.business_id, one.currency, one.day) for one in work)]:
         while (step := _take_step(business_id, currency, day, actor=actor, now=now)) is not None:
             yield step
+
+
+def _of(business: Business | None) -> Q:
+    return Q() if business is None else Q(business=business)
 
 
 def _take_step(business_id: UUID, currency: str, day: date, *, actor: str, now: datetime) -> Step | None:

@@ -127,7 +127,7 @@ class TestDocument:
             "getRefund",
             "listBanks",
             "resolveBeneficiary",
-            "advancePayment",
+            "advanceSandbox",
             "listScenarios",
             "listUnappliedTransfers",
             "creditUnappliedTransfer",

@@ -132,10 +132,28 @@ class TestPayment:
         assert Transaction.objects.get().status == "pending"
 
     @pytest.mark.parametrize(
-        "body", [{}, {"payment": 7}, {"payment": "a b"}, {"payment": "x", "event": "y"}, {"day": "released"}]
+        "body",
+        [
+            {},
+            {"payment": 7},
+            {"payment": "a b"},
+            {"event": "a"},
+            {"event": None},
+            {"day": "initiated"},
+            {"dya": "x"},
+        ],
     )
-    def test_reference_is_required(self, api, body):
+    def test_or_another_subject_is_required(self, api, body):
         assert api.post(PATH, body).status_code == 400
+
+    def test_is_advanced_alone(self, api):
+        payment = challenged(api)
+
+        answer = api.post(PATH, {"payment": payment["reference"], "day": "released"})
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+        assert {error["field"] for error in answer.json()["errors"]} == {"payment", "day"}
+        assert api.get(f"/api/payments/{payment['reference']}").json()["status"] == "pending"
 
     def test_is_not_advanced_in_production(self, api, settings):
         payment = challenged(api)

@@ -325,6 +325,16 @@ class CheckoutList(Model):
     """URL of the previous page; null on the first page."""
 
 @dataclass(frozen=True, kw_only=True)
+class ClosedDay(Model):
+    """What was settled, and your balances afterwards."""
+
+    batches: list[Settlement]
+    """The new settlement batches."""
+
+    balance: list[Balance]
+    """Every currency."""
+
+@dataclass(frozen=True, kw_only=True)
 class Collect(Model):
     """What payers are asked for."""
 
@@ -1389,8 +1399,24 @@ AddressRequest = TypedDict(
     total=False,
 )
 
-AdvanceRequest = TypedDict(
-    "AdvanceRequest",
+AdvanceDayRequest = TypedDict(
+    "AdvanceDayRequest",
+    {
+        "day": "Required[Literal[\"pending\", \"approved\", \"released\", \"rejected\"]]",
+    },
+    total=False,
+)
+
+AdvanceEventRequest = TypedDict(
+    "AdvanceEventRequest",
+    {
+        "event": "Required[str]",
+    },
+    total=False,
+)
+
+AdvancePaymentRequest = TypedDict(
+    "AdvancePaymentRequest",
     {
         "payment": "Required[str]",
     },
@@ -2076,6 +2102,9 @@ ListVirtualAccountsQuery = TypedDict(
 )
 
 if TYPE_CHECKING:
+    AdvanceRequest = AdvancePaymentRequest | AdvanceEventRequest | AdvanceDayRequest
+
+if TYPE_CHECKING:
     CreatePaymentRequest = CardPaymentRequest | VirtualAccountPaymentRequest | PayoutRequest | CardCheckRequest
 
 if TYPE_CHECKING:
@@ -2088,6 +2117,7 @@ Model.NESTED.update(
         BankList: {"data": Bank},
         Checkout: {"customer": CheckoutCustomer},
         CheckoutList: {"data": Checkout},
+        ClosedDay: {"batches": Settlement, "balance": Balance},
         DuplicateReference: {"existing": Existing},
         EventInDetail: {"subject": EventSubject, "attempts": EventAttempt},
         EventRecord: {"subject": EventSubject},

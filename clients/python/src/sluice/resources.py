@@ -24,6 +24,7 @@ M = TypeVar("M", bound=Model)
 PAYMENTS, REFUNDS, ACCOUNTS = "/api/payments", "/api/refunds", "/api/virtual-accounts"
 LINKS, UNAPPLIED, SETTLEMENTS = "/api/payment-links", "/api/unapplied-transfers", "/api/settlements"
 EVENTS, BALANCE, BANKS = "/api/events", "/api/balance", "/api/banks"
+ADVANCE = "/api/sandbox/advance"
 CHECKS_PREFIX = "check-"
 CHECK_LETTERS = 24
 POLL_SECONDS = 1.0
@@ -343,8 +344,15 @@ class Sandbox(Resource):
 
     def advance_payment(self, reference: str) -> models.AdvancedPayment:
         """Let what a payment waits for happen now."""
-        body = {"payment": reference}
-        return self._post(models.AdvancedPayment, "/api/sandbox/advance", body, is_repeatable=False)
+        return self._post(models.AdvancedPayment, ADVANCE, {"payment": reference}, is_repeatable=False)
+
+    def advance_event(self, event_id: str) -> models.EventRecord:
+        """Have the next attempt of a waiting event made now. Repeat the call to make all eight."""
+        return self._post(models.EventRecord, ADVANCE, {"event": event_id}, is_repeatable=False)
+
+    def close_day(self, state: str = "released") -> models.ClosedDay:
+        """Settle everything that has no batch, and move the new batches to `pending`, `approved`, `released` or `rejected`."""
+        return self._post(models.ClosedDay, ADVANCE, {"day": state}, is_repeatable=False)
 
 
 class UnknownScenario(SluiceError, KeyError):

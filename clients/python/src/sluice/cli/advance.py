@@ -1,4 +1,4 @@
-"""`sluice advance`: let what a payment waits for happen now, in the sandbox."""
+"""`sluice advance`: let what is due later happen now, in the sandbox: of a payment, an event or the business day."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import argparse
 
 from sluice.cli.arguments import Subparsers, add_caller, add_command
 from sluice.cli.connection import connect
-from sluice.cli.output import money, show
+from sluice.cli.output import money, show, table
+
+STATES = ["pending", "approved", "released", "rejected"]
 
 
 def add_to(commands: Subparsers) -> None:
@@ -25,7 +27,26 @@ def add_to(commands: Subparsers) -> None:
         run=_payment,
     )
     payment.add_argument("reference", metavar="REF", help="your reference of the payment")
-    add_caller(payment)
+    event = add_command(
+        kinds,
+        "event",
+        help="The next attempt of a waiting event is made.",
+        example="sluice advance event 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11",
+        run=_event,
+    )
+    event.add_argument("event_id", metavar="ID", help="the event_id")
+    day = add_command(
+        kinds,
+        "day",
+        help="Everything that has no settlement batch is settled.",
+        example="sluice advance day released",
+        run=_day,
+    )
+    day.add_argument(
+        "state", metavar="STATE", nargs="?", choices=STATES, default="released", help=", ".join(STATES)
+    )
+    for parser in (payment, event, day):
+        add_caller(parser)
 
 
 def _payment(options: argparse.Namespace) -> int:
@@ -36,4 +57,30 @@ def _payment(options: argparse.Namespace) -> int:
         f"{payment.advanced}: {payment.reference} {amount} is {payment.status} ({payment.response_summary})"
     )
     show(payment, options, lines=lambda: [text])
+    return 0
+
+
+def _event(options: argparse.Namespace) -> int:
+    with connect(options) as client:
+        event = client.sandbox.advance_event(options.event_id)
+    next_attempt = f", next attempt {event.next_attempt_at}" if event.next_attempt_at else ""
+    made = f"attempt {event.attempts_made}: {event.event} is {event.state}{next_attempt}"
+    show(event, options, lines=lambda: [made])
+    return 0
+
+
+def _day(options: argparse.Namespace) -> int:
+    with connect(options) as client:
+        closed = client.sandbox.close_day(options.state)
+    rows = [
+        (
+            batch.day,
+            f"no. {batch.number}",
+            batch.status,
+            f"{batch.count} payments",
+            money(batch.net, batch.currency),
+        )
+        for batch in closed.batches
+    ]
+    show(closed, options, lines=lambda: table(rows, empty="Nothing to settle."))
     return 0

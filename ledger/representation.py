@@ -1,0 +1,14 @@
+"""Balances in API responses, declared field by field."""
+
+from kit.api.answer_fields import BALANCE, CURRENCY_FIELD, Answer, Field, ListOf
+
+BALANCE_OF_CURRENCY = Answer(
+    "Balance",
+    "What you have in one currency, in minor units.",
+    CURRENCY_FIELD,
+    Field("available", BALANCE, "Your wallet.", 250_000),
+    Field("pending", BALANCE, "Earned, and not released yet.", 49_250),
+)  # fmt: skip
+BALANCES = Answer(
+    "BalanceList", "Every currency.", Field("data", ListOf(BALANCE_OF_CURRENCY), "The balances.")
+)

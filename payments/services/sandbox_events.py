@@ -1,0 +1,70 @@
+"""Advance an event in the sandbox: the next attempt of its delivery is made now."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction as database
+
+from kit.db.clock import database_now
+from merchants import audit
+from merchants.audit import Actor
+from payments.models import InvalidState
+from payments.services import sandbox_turns
+from webhooks import services as webhooks
+from webhooks.models import Delivery
+
+ACTION = "sandbox.event_advanced"
+LONGEST_WAIT = timedelta(seconds=12)  # for the attempt, which takes up to 10
+PAUSE = 0.05  # seconds between two queries for the result of the attempt
+
+
+def advance_event(
+    delivery: Delivery, *, actor: Actor, clock: Callable[[], datetime] = database_now
+) -> Delivery:
+    """Have the next attempt of a waiting delivery made now, and return the delivery as it is afterwards.
+
+    A dispatcher makes the attempt. If it takes longer than `LONGEST_WAIT`, the delivery is returned without its
+    result. Call it outside a database transaction.
+
+    :raises InvalidState: no attempt is planned, one is in progress, or another call advances the event
+    """
+    now = make_attempt_due(delivery, actor=actor, clock=clock)
+    found = _await_attempt(delivery.pk, due=now, clock=clock)
+    sandbox_turns.end(now, clock=clock)
+    return found
+
+
+@database.atomic
+def make_attempt_due(
+    delivery: Delivery, *, actor: Actor, clock: Callable[[], datetime] = database_now
+) -> datetime:
+    """Make the next attempt of a waiting delivery due now, and return that time. The update locks the delivery.
+
+    :raises InvalidState: no attempt is planned, one is in progress, or another call advances the event
+    """
+    now = clock()
+    target = str(delivery.pk)
+    if not webhooks.make_due_now(delivery.pk, now=now):
+        raise InvalidState("No attempt of this event is planned for later.")
+    if sandbox_turns.is_taken(delivery.business, action=ACTION, target=target, now=now):
+        raise InvalidState("This event is being advanced by another call.")
+    audit.record(
+        action=ACTION,
+        actor=actor,
+        business=delivery.business,
+        target=target,
+        after={"attempt": delivery.attempts_made + delivery.manual_attempts + 1},
+        now=now,
+    )
+    return now
+
+
+def _await_attempt(delivery_id: UUID, *, due: datetime, clock: Callable[[], datetime]) -> Delivery:
+    while True:
+        found: Delivery = Delivery.objects.select_related("business").get(pk=delivery_id)
+        is_due = found.lease_token is not None or (found.next_attempt_at or due) <= due
+        if found.state != Delivery.State.WAITING or not is_due or clock() - due > LONGEST_WAIT:
+            return found
+        time.sleep(PAUSE)
