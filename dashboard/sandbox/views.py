@@ -24,8 +24,8 @@ from merchants.roles import Permission
 from payments.models import InvalidState, Transaction
 from payments.services import links
 from payments.services.sandbox_clock import Advanced, advance
+from payments.services.sandbox_events import make_attempt_due
 from virtual_accounts.models import Session, VirtualAccount
-from webhooks import services as webhooks
 from webhooks.models import Delivery
 
 DEMO_LINK = "demo-link"  # the reference of the link that `manage.py sandbox` creates
@@ -129,15 +129,17 @@ def expire_now(request: HttpRequest, membership: Membership, transaction_id: UUI
 @require_POST
 @for_members(may=Permission.TRY_FLOWS)
 def retry_now(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
-    """Run the next attempt of a delivery now."""
+    """Have the next attempt of a delivery made now, like POST /api/sandbox/advance."""
     _require_sandbox()
     delivery: Delivery | None = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
-    if webhooks.make_due_now(delivery.pk, now=clock.now()):
-        messages.success(request, "Retrying now.")
+    try:
+        make_attempt_due(delivery, actor=person_acting(request))
+    except InvalidState as refusal:
+        messages.warning(request, str(refusal.detail))
     else:
-        messages.warning(request, "This delivery has no scheduled attempt.")
+        messages.success(request, "Retrying now.")
     return redirect("dashboard-delivery", delivery.pk)
 
 

@@ -174,6 +174,9 @@ for await (const each of await client.payments.list({ limit: 1 })) {
 assert.equal(new Set(seen).size, 3);
 assert.equal(await client.banks.list(), await client.banks.list()); // fetched once, and then only after a change
 
+assert.ok((await client.sandbox.closeDay()).batches.every((batch) => batch.status === "released"));
+assert.deepEqual((await client.sandbox.closeDay("pending")).batches, []);
+
 for (const scenario of await client.sandbox.scenarios()) {
   const played = await client.sandbox.play(scenario.name);
   assert.deepEqual([played.status, played.responseCode], [scenario.ends.status, scenario.ends.response_code], scenario.name);
