@@ -145,7 +145,7 @@ class TestRetry:
 
         answer = browser.post(f"{SANDBOX}retry/{delivery.pk}/", follow=True)
 
-        assert "This delivery has no scheduled attempt." in answer.content.decode()
+        assert "No attempt of this event is planned for later." in answer.content.decode()
 
 
 class TestViewer:
