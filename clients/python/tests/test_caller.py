@@ -125,11 +125,13 @@ class TestCall:
         made, service = client(answer(), answer(document={"data": [], "next": None}))
 
         made.call("GET", "/api/x/a:b~?q=%3a b\u00e9")
-        made.payments.list(test=True, created_from=datetime(2026, 1, 1, tzinfo=timezone.utc))
+        made.call(
+            "GET", "/api/events", {"test": True, "created_from": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+        )
 
         first, second = service.requests
         assert first.target == "/api/x/a:b~?q=%3a%20b%C3%A9"
-        assert second.target == "/api/payments?test=true&created_from=2026-01-01T00%3A00%3A00%2B00%3A00"
+        assert second.target == "/api/events?test=true&created_from=2026-01-01T00%3A00%3A00%2B00%3A00"
         _assert_signed(first)
 
     def test_needs_a_path(self, client):
@@ -464,11 +466,11 @@ class TestLog:
         caplog.set_level(logging.INFO, "sluice")
         made, _ = client(errors.NotSent("no"), answer(document={"data": []}, x_request_id="r-7"))
 
-        made.payments.list(reference="canary")
+        made.events.list(reference="canary")
 
         first, second = caplog.messages
-        assert re.fullmatch(r"GET /api/payments not sent \d+ ms, attempt 1 ", first)
-        assert re.fullmatch(r"GET /api/payments 200 \d+ ms, attempt 2 r-7", second)
+        assert re.fullmatch(r"GET /api/events not sent \d+ ms, attempt 1 ", first)
+        assert re.fullmatch(r"GET /api/events 200 \d+ ms, attempt 2 r-7", second)
 
 
 def shown(problem):
