@@ -327,6 +327,16 @@ class CheckoutList(Model):
     """URL of the previous page; null on the first page."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ClosedDay(Model):
+    """What was settled, and your balances afterwards."""
+
+    batches: list[Settlement]
+    """The new settlement batches."""
+
+    balance: list[Balance]
+    """Every currency."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Collect(Model):
     """What payers are asked for."""
 
@@ -1391,8 +1401,24 @@ AddressRequest = TypedDict(
     total=False,
 )
 
-AdvanceRequest = TypedDict(
-    "AdvanceRequest",
+AdvanceDayRequest = TypedDict(
+    "AdvanceDayRequest",
+    {
+        "day": "Required[Literal[\"pending\", \"approved\", \"released\", \"rejected\"]]",
+    },
+    total=False,
+)
+
+AdvanceEventRequest = TypedDict(
+    "AdvanceEventRequest",
+    {
+        "event": "Required[str]",
+    },
+    total=False,
+)
+
+AdvancePaymentRequest = TypedDict(
+    "AdvancePaymentRequest",
     {
         "payment": "Required[str]",
     },
@@ -2078,6 +2104,9 @@ ListVirtualAccountsQuery = TypedDict(
 )
 
 if TYPE_CHECKING:
+    AdvanceRequest = AdvancePaymentRequest | AdvanceEventRequest | AdvanceDayRequest
+
+if TYPE_CHECKING:
     CreatePaymentRequest = CardPaymentRequest | VirtualAccountPaymentRequest | PayoutRequest | CardCheckRequest
 
 if TYPE_CHECKING:
@@ -2090,6 +2119,7 @@ Model.NESTED.update(
         BankList: {"data": Bank},
         Checkout: {"customer": CheckoutCustomer},
         CheckoutList: {"data": Checkout},
+        ClosedDay: {"batches": Settlement, "balance": Balance},
         DuplicateReference: {"existing": Existing},
         EventInDetail: {"subject": EventSubject, "attempts": EventAttempt},
         EventRecord: {"subject": EventSubject},
