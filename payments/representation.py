@@ -161,7 +161,7 @@ PAYMENT = Answer(
     Field("gateway_recommendation", open_list(["retry", "do_not_retry"]), "After a decline, whether a retry can succeed: `retry` or `do_not_retry`.", omit=EMPTY),
     Field("acquirer_transaction_id", TEXT, "The acquirer's identifier.", "102828035606231591055", omit=EMPTY),
     Field("authorization_code", TEXT, "The issuer's authorisation code. Cards.", "591055", _authorization_code, EMPTY, CARDS),
-    Field("retrieval_reference_number", text("^[0-9]{12}$"), "RRN. Cards.", "632421000001", _retrieval_reference_number, EMPTY, CARDS),
+    Field("retrieval_reference_number", text("^[0-9]{12}$"), "RRN. Cards.", "632422000001", _retrieval_reference_number, EMPTY, CARDS),
     Field("system_trace_audit_number", text("^[0-9]{6}$"), "STAN. Cards.", "000001", _system_trace_audit_number, EMPTY, CARDS),
     Field("amount", MINOR_UNITS, "Minor units; 0 for a card check.", 50_000),
     Field(

@@ -2140,7 +2140,7 @@ export interface components {
             authorization_code?: string;
             /**
              * @description RRN. Cards.
-             * @example 632421000001
+             * @example 632422000001
              */
             retrieval_reference_number?: string;
             /**
@@ -3801,7 +3801,7 @@ export interface components {
             authorization_code?: string;
             /**
              * @description RRN. Cards.
-             * @example 632421000001
+             * @example 632422000001
              */
             retrieval_reference_number?: string;
             /**
