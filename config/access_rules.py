@@ -331,6 +331,8 @@ OPEN = {
     "api/docs": _page(Who.PUBLIC, NO_LIMIT),
     "api/openapi.json": _page(Who.PUBLIC, NO_LIMIT),
     "api/sandbox/scenarios": _page(Who.PUBLIC, NO_LIMIT),
+    "api/collections/postman.json": _page(Who.PUBLIC, NO_LIMIT),
+    "api/collections/bruno.zip": _page(Who.PUBLIC, NO_LIMIT),
     "^api/collections/": _nothing(""),  # answers 404
     "docs": _unasked_form(Who.PUBLIC, Who.PUBLIC, "redirect", "it only redirects", NO_LIMIT),
     "docs/": _page(Who.PUBLIC, NO_LIMIT),

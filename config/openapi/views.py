@@ -46,16 +46,6 @@ class NoSuchEndpoint(APIView):
         raise NoSuchPath
 
 
-class NoSuchCollection(OpenView):
-    """Collections of requests contain no business's data, so they need no signature. A wrong path is 404, not 401."""
-
-    schema = None
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        raise NoSuchPath
-
-
 def _closest_path(path: str) -> str:
     """Return the path of the API that is closest, with `{reference}` for a reference; empty if none is close."""
     asked = path.rstrip("/").split("/")
@@ -93,11 +83,12 @@ class OpenAPIView(OpenView):
     schema = None
 
     def get(self, request: Request) -> Response:
-        return Response(_document())
+        return Response(openapi_document())
 
 
 @lru_cache(maxsize=1)
-def _document() -> dict[str, Any]:
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document. It is the same for every request."""
     document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return document
 

@@ -147,6 +147,16 @@ def _links() -> list[dict[str, str]]:
             "text": "Every endpoint, field and response.",
         },
         {
+            "name": "Postman collection",
+            "address": reverse("postman-collection"),
+            "text": "Import it and set your keys: a script signs each request.",
+        },
+        {
+            "name": "Bruno collection",
+            "address": reverse("bruno-collection"),
+            "text": "Unzip it and open the folder. Its requests are the same.",
+        },
+        {
             "name": "Signing",
             "address": reverse("guide", args=["signing"]),
             "text": "How to sign requests, with samples in six languages.",

@@ -44,6 +44,14 @@ def create(client, **form):
     return client.post(NEW, form)
 
 
+def test_page_links_to_the_collections_of_requests(developer):
+    page = developer.get(KEYS).content.decode()
+
+    for address in ("/api/collections/postman.json", "/api/collections/bruno.zip"):
+        assert f'href="{address}"' in page
+        assert developer.get(address).status_code == 200
+
+
 class TestKeys:
     def test_are_created_with_a_secret_that_is_shown_once_and_signs(self, developer):
         page = create(developer)
