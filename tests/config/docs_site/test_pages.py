@@ -40,7 +40,7 @@ MISSING = [
     "/docs/samples/signing/../../../config/settings.py",
     "/docs/samples/signing/none.py",
     "/3ds/",
-    "/favicon.ico",
+    "/favicon.png",
     "/%ff%fe",
 ]
 
