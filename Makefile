@@ -58,7 +58,8 @@ test-all: install ## run all tests that need no browser, and the most important 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
 
-test-clients: install ## test the Node client (needs Node.js 20 and npm)
+test-clients: install ## test both clients and what generators make of the API (needs Node.js 20 and npm)
+	@$(UV) sync --locked --quiet --group generators
 	@$(RUN) -m pytest tests/client_packages -m clients $(ARGS)
 
 test-browser: install ## run the browser tests (needs Chromium)

@@ -121,8 +121,11 @@ class Page:
 
 
 LANGUAGES = frozenset(
-    {"Python", "Python with requests", "Node", "PHP", "Go", "Java", "bash", "Command line", "curl"}
-)
+    {
+        "Python", "Python with requests", "Python with httpx", "Node", "TypeScript with fetch", "PHP", "Go", "Java",
+        "bash", "Command line", "curl",
+    }
+)  # fmt: skip
 # Pages that are no guides: where a guide says their address as code, it becomes a link.
 PLACES = frozenset({"/api/docs", "/api/openapi.json", "/docs/test-data", "/docs/errors/", "/dashboard/"})
 

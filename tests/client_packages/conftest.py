@@ -7,6 +7,7 @@ from tests.client_packages.programs import NODE_CLIENT, run
 
 TOOLS = Path(__file__).parent
 OLDEST_NODE = 20
+collect_ignore = ["generated"]  # programs that import what is generated
 
 
 @pytest.fixture(scope="session")

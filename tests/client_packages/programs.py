@@ -10,16 +10,27 @@ NODE_CLIENT = PROJECT / "clients" / "node"
 LONGEST_SECONDS = 170
 
 
-def run(*command: str | Path, cwd: Path = NODE_CLIENT, **environment: str) -> str:
-    """Run a program and return what it printed. Fail with all of its output if it ends with an error."""
+def run(
+    *command: str | Path,
+    cwd: Path = NODE_CLIENT,
+    body: bytes = b"",
+    is_quiet: bool = False,
+    **environment: str,
+) -> str:
+    """Run a program and return what it printed.
+
+    Fail with all of its output if it ends with an error, or if it must be quiet and writes to standard error.
+    """
     done = subprocess.run(
         command,
         cwd=cwd,
         env=os.environ | environment,
+        input=body,
         capture_output=True,
-        text=True,
         check=False,
         timeout=LONGEST_SECONDS,
     )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
+    printed, errors = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == 0, f"{printed}\n{errors}"
+    assert not (is_quiet and errors), errors
+    return printed
