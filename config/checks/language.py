@@ -24,6 +24,7 @@ ALTERNATIVES = {
 _PHRASES = {phrase: re.compile(rf"\b{phrase}\b", re.IGNORECASE) for phrase in ALTERNATIVES}
 _QUOTATIONS = re.compile(r"“[^”]*”")
 _SUFFIXES = {".py", ".md", ".html", ".txt", ".toml", ".yml", ".conf", ".service", ".example", ""}
+_OTHERS = {"__pycache__", "node_modules"}  # folders of compiled and of installed files
 _FOLDERS = (
     "benchmarks",
     "config",
@@ -74,5 +75,5 @@ def _files(folder: Path) -> Iterable[Path]:
         and path.suffix in _SUFFIXES
         and not path.name.endswith(".lock")
         and path.name not in {"language.py", "test_language.py"}
-        and "__pycache__" not in path.parts
+        and not _OTHERS.intersection(path.parts)
     )

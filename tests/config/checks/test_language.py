@@ -26,6 +26,13 @@ def test_ignores_quotations(tmp_path):
     assert language.complaints(tmp_path) == []
 
 
+def test_ignores_installed_packages(tmp_path):
+    (tmp_path / "tests" / "node_modules").mkdir(parents=True)
+    (tmp_path / "tests" / "node_modules" / "README.md").write_text("Nobody waits.\n")
+
+    assert language.complaints(tmp_path) == []
+
+
 @pytest.mark.django_db
 def test_lint_fails_for_a_complaint(monkeypatch):
     monkeypatch.setattr(language, "complaints", lambda: ["docs/guide.md:1: 'nobody'"])
