@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from config.openapi.examples import PAYMENT, REFUND, RETURNED_PAYOUT, SETTLEMENT, UNAPPLIED, named
+from config.openapi.event_examples import EVENT_DATA
 from kit.api.answer_fields import Answer
 from payments import representation as shown
 from webhooks.models import Event, category_of
@@ -10,36 +10,28 @@ from webhooks.representation import WEBHOOK_EVENT
 
 Schema: TypeAlias = dict[str, Any]
 
-# For each event: its data, an example of it, and when it is sent.
-KINDS: dict[Event, tuple[Answer, Schema, str]] = {
-    Event.PAYMENT_SUCCESS: (shown.PAYMENT, PAYMENT["card_payment"], "A payment succeeded."),
+# For each event: its data, and when it is sent.
+KINDS: dict[Event, tuple[Answer, str]] = {
+    Event.PAYMENT_SUCCESS: (shown.PAYMENT, "A payment succeeded."),
     Event.PAYMENT_FAILED: (
         shown.PAYMENT,
-        PAYMENT["card_payment_that_is_declined"],
         "A payment failed: declined, voided, cancelled, expired, or a wrong amount on a static account.",
     ),
     Event.PAYMENT_MISMATCH: (
         shown.PAYMENT,
-        PAYMENT["virtual_account_payment"],
         "A dynamic virtual account received a different amount than expected.",
     ),
-    Event.PAYOUT_SUCCESS: (shown.PAYMENT, PAYMENT["payout"], "A payout succeeded."),
-    Event.PAYOUT_FAILED: (shown.PAYMENT, PAYMENT["payout"], "A payout failed."),
-    Event.REFUND_SUCCESS: (shown.REFUND, REFUND["a_part"], "A refund succeeded."),
-    Event.REFUND_FAILED: (shown.REFUND, REFUND["a_part"], "A refund failed."),
-    Event.PAYOUT_REVERSED: (
-        shown.PAYMENT,
-        RETURNED_PAYOUT["payout"],
-        "A bank returned a successful payout or part of it.",
-    ),
+    Event.PAYOUT_SUCCESS: (shown.PAYMENT, "A payout succeeded."),
+    Event.PAYOUT_FAILED: (shown.PAYMENT, "A payout failed."),
+    Event.REFUND_SUCCESS: (shown.REFUND, "A refund succeeded."),
+    Event.REFUND_FAILED: (shown.REFUND, "A refund failed."),
+    Event.PAYOUT_REVERSED: (shown.PAYMENT, "A bank returned a successful payout or part of it."),
     Event.TRANSFER_UNAPPLIED: (
         shown.UNAPPLIED_TRANSFER,
-        UNAPPLIED["open"],
         "A transfer that matches no payment arrived.",
     ),
     Event.SETTLEMENT_RELEASED: (
         shown.SETTLEMENT,
-        SETTLEMENT["released"],
         "The net of a settlement was credited to your wallet.",
     ),
 }
@@ -66,9 +58,10 @@ def webhooks() -> Schema:
 
 
 def _operation(event: Event) -> Schema:
-    data, example, when = KINDS[event]
-    body = {
-        **WEBHOOK_EVENT.example(event=event.label, data=example["value"] | _status_of(event, data)),
+    _, when = KINDS[event]
+    bodies = {
+        name: example | {"value": WEBHOOK_EVENT.example(event=event.label, data=example["value"])}
+        for name, example in EVENT_DATA[event].items()
     }
     return {
         "operationId": f"receive{_words(event)}",
@@ -82,7 +75,7 @@ def _operation(event: Event) -> Schema:
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": _reference(event), "examples": named(event=body)},
+                "application/json": {"schema": _reference(event), "examples": bodies},
             },
         },
         "responses": {
@@ -96,7 +89,7 @@ def _operation(event: Event) -> Schema:
 def event_schemas() -> Schema:
     """Return the schema of each kind of event, and the union of all. They are open to new fields."""
     mapping = {event.label: _reference(event)["$ref"] for event in Event}
-    return {_name(event): _schema(event, data, when) for event, (data, _, when) in KINDS.items()} | {
+    return {_name(event): _schema(event, data, when) for event, (data, when) in KINDS.items()} | {
         "WebhookEvent": {
             "description": WEBHOOK_EVENT.meaning,
             "oneOf": [_reference(event) for event in Event],
@@ -124,13 +117,6 @@ def _words(event: Event) -> str:
 
 def _reference(event: Event) -> Schema:
     return {"$ref": f"#/components/schemas/{_name(event)}"}
-
-
-def _status_of(event: Event, data: Answer) -> Schema:
-    """Return the status that the data of an event has, where its name says so."""
-    if data not in (shown.PAYMENT, shown.REFUND) or event is Event.PAYOUT_REVERSED:
-        return {}
-    return {"status": "success" if event.label.endswith(".success") else "failed"}
 
 
 def _header(name: str, words: str, example: str, *, is_required: bool) -> Schema:

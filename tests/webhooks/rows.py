@@ -3,8 +3,8 @@
 import uuid
 from datetime import UTC, datetime, timedelta
 
+from config.openapi.event_examples import EVENT_DATA
 from config.openapi.examples import PAYMENT
-from config.openapi.webhooks import KINDS
 from merchants.audit import Actor
 from tests.factories import BusinessFactory
 from webhooks import leases, results, services
@@ -29,7 +29,7 @@ FAILED = Exchange(
 
 def data_of(event):
     """Return an example of the data of an event."""
-    data = KINDS[Event(event)][1]["value"]
+    data = next(iter(EVENT_DATA[Event(event)].values()))["value"]
     return DATA if data["id"] == DATA["id"] else data
 
 
