@@ -15,7 +15,7 @@ from contextlib import suppress
 START = 1.0  # seconds over which the first connections are spread
 DOWNLOAD = 10.0  # seconds that a response is left unread, and between the starts of downloads
 BETWEEN = 1.0  # seconds between two bytes
-LARGE_FILE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"  # 1.5 MB, public
+LARGE_FILE = "/static/rest_framework/css/bootstrap.min.css.map"  # 0.5 MB, public
 POST = b"POST /api/payments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BEGINNINGS = {
     "headers": POST + b"X-Slow: ",

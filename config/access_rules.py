@@ -329,6 +329,7 @@ OF_PAYERS = {
 OPEN = {
     "": _page(Who.PUBLIC, NO_LIMIT),
     "api/docs": _page(Who.PUBLIC, NO_LIMIT),
+    "api/docs/<path:slug>": _page(Who.PUBLIC, NO_LIMIT),
     "api/openapi.json": _page(Who.PUBLIC, NO_LIMIT),
     "api/sandbox/scenarios": _page(Who.PUBLIC, NO_LIMIT),
     "api/collections/postman.json": _page(Who.PUBLIC, NO_LIMIT),
@@ -338,6 +339,8 @@ OPEN = {
     "docs/": _page(Who.PUBLIC, NO_LIMIT),
     "docs/components": _page(Who.PUBLIC, NO_LIMIT),
     "docs/test-data": _page(Who.PUBLIC, NO_LIMIT),
+    "docs/events": _page(Who.PUBLIC, NO_LIMIT),
+    "docs/search": _page(Who.PUBLIC, NO_LIMIT),
     "docs/errors/": _page(Who.PUBLIC, NO_LIMIT),
     "docs/errors/<str:code>": _page(Who.PUBLIC, NO_LIMIT),
     "docs/samples/<path:name>": _page(Who.PUBLIC, NO_LIMIT),

@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("ledger.urls")),
     path("", include("merchants.urls")),
     path("", include("config.collections.urls")),
+    path("", include("config.docs_site.reference.urls")),
     path("", include("config.openapi.urls")),
     # The front page and the guides
     path("", include("config.docs_site.urls")),

@@ -107,7 +107,6 @@ _PAYOUT_FAILED = Outcome("20030", WALLET_TOO_LOW.summary)
 # NIP codes about the beneficiary's account, which a retry won't change.
 _PAYOUT_ADVICE = dict.fromkeys(("06", "07", "08", "16", "34", "57"), DO_NOT_RETRY)
 
-# Every outcome that an answer or event can have.
 _EXPLAINED = (
     COMPLETED,
     PROCESSING,
@@ -119,6 +118,11 @@ _EXPLAINED = (
     VOIDED,
     CANCELLED,
 )
+
+
+def explained() -> tuple[Outcome, ...]:
+    """Return every outcome that an answer or event can have. Some share a code."""
+    return _EXPLAINED
 
 
 def response_codes() -> list[str]:

@@ -11,7 +11,8 @@ from rest_framework.request import Request
 
 from config.collections import bruno, postman
 from config.collections.build import collection
-from config.openapi.views import NoSuchPath, openapi_document
+from config.openapi.generated import document
+from config.openapi.views import NoSuchPath
 from kit.api.conditional_requests import matches
 from kit.api.open_view import OpenView
 from payments.scenario_representation import SCENARIO
@@ -57,5 +58,5 @@ def _built(file: str, *, is_sandbox: bool) -> tuple[bytes, str]:
     """Return a collection and its ETag. Scenarios can only be played in the sandbox."""
     played = [SCENARIO.represent(each) for each in scenarios()] if is_sandbox else []
     *_, write = FILES[file]
-    content = write(collection(openapi_document(), played))
+    content = write(collection(document(), played))
     return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'

@@ -14,7 +14,7 @@ from payments.status_names import STATUS_NAMES
 from webhooks.models import Delivery
 
 # Blocks of whole pages, which are of no use beside others, and those that `base.html` loads.
-WHOLE_PAGES = frozenset({"admin", "api-docs", "door", "frame", "payer"})
+WHOLE_PAGES = frozenset({"admin", "door", "frame", "payer", "reference"})
 BASE = frozenset(
     {"tokens", "shapes", "base", "layout", "button", "callout", "brand", "page", "page-header", "card"}
 )

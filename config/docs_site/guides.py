@@ -152,7 +152,7 @@ def page(markdown: str, *, file: str) -> Page:
     """
     title, tokens = _without_title(_PARSER.parse(markdown))
     sections = tuple(
-        Heading(str(token.attrs["id"]), _text(tokens[place + 1]))
+        Heading(str(token.attrs["id"]), plain_text(tokens[place + 1]))
         for place, token in enumerate(tokens)
         if token.type == "heading_open" and token.tag == "h2"
     )
@@ -160,13 +160,27 @@ def page(markdown: str, *, file: str) -> Page:
     return Page(title, sections, _joined(_parts(tokens, renderer)))
 
 
+def tokens_of(guide: Guide) -> tuple[str, list[Token]]:
+    """Return the title of a guide, and the tokens of the rest."""
+    return _without_title(_PARSER.parse((DOCS / guide.file).read_text()))
+
+
+def inline(markdown: str) -> SafeString:
+    """Render a text without blocks.
+
+    >>> print(inline("Send `reference` < 100."))
+    Send <code>reference</code> &lt; 100.
+    """
+    return _Renderer(folder="").show(_PARSER.parseInline(markdown))
+
+
 def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
     if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
-        return _text(tokens[1]), tokens[3:]
+        return plain_text(tokens[1]), tokens[3:]
     return "", tokens
 
 
-def _text(inline: Token) -> str:
+def plain_text(inline: Token) -> str:
     return "".join(child.content for child in inline.children or [])
 
 
@@ -180,7 +194,7 @@ def _parts(tokens: list[Token], renderer: "_Renderer") -> list[SafeString]:
     rest: list[Token] = []
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
-            language = _text(tokens[place + 1])
+            language = plain_text(tokens[place + 1])
             if token.tag == "h3" and language in LANGUAGES:
                 parts.append(renderer.show(rest))
                 rest = []
@@ -234,7 +248,7 @@ class _Renderer(RendererHTML):
     def heading_close(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         opened = tokens[idx - 2]
         anchor = escape(opened.attrs["id"])
-        name = escape(_text(tokens[idx - 1]))
+        name = escape(plain_text(tokens[idx - 1]))
         return (
             f' <a class="guide__anchor" href="#{anchor}" aria-label="Link to {name}">#</a></{opened.tag}>\n'
         )
@@ -261,7 +275,7 @@ class _Renderer(RendererHTML):
 
     def table_open(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         end = next(place for place in range(idx, len(tokens)) if tokens[place].type == "thead_close")
-        self._headings = [_text(token) for token in tokens[idx:end] if token.type == "inline"]
+        self._headings = [plain_text(token) for token in tokens[idx:end] if token.type == "inline"]
         return '<table class="data-table">\n'
 
     def tr_open(self, *_: Any) -> str:
@@ -284,7 +298,7 @@ class _Renderer(RendererHTML):
     def _address(self, link: str) -> str:
         """Return the URL of a link in the file, or an empty string if it has no page."""
         parts = urlsplit(link)
-        if parts.scheme or not parts.path:
+        if parts.scheme or not parts.path or parts.path.startswith("/"):
             return link
         target = posixpath.normpath(posixpath.join(self._folder, parts.path))
         fragment = f"#{parts.fragment}" if parts.fragment else ""

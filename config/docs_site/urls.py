@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from config.docs_site import components, site_files, views
+from config.docs_site import components, search_views, site_files, views
 
 urlpatterns = [
     path("favicon.ico", site_files.favicon, name="favicon"),
@@ -14,6 +14,8 @@ urlpatterns = [
     path("docs/", views.docs_page, name="docs"),
     path("docs/test-data", views.data_page, name="test-data"),
     path("docs/components", components.components_page, name="components"),
+    path("docs/events", views.events_page, name="events"),
+    path("docs/search", search_views.search_page, name="docs-search"),
     path("docs/errors/", views.errors_page, name="errors"),
     path("docs/errors/<str:code>", views.error_page, name="error-page"),
     path("docs/samples/<path:name>", views.sample_file, name="sample"),

@@ -14,6 +14,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from config.docs_site.event_catalogue import catalogue
 from config.docs_site.guides import GUIDES, page_of, samples
 from config.error_codes import ERROR_CODES
 from config.problems import problem_response
@@ -45,6 +46,9 @@ def navigation() -> list[tuple[str, list[Entry]]]:
         "Test data",
         "Cards and amounts that trigger each outcome in the sandbox.",
     )
+    events = Entry(
+        "events", reverse("events"), "Events", "Each event with its schema, examples and sandbox scenarios."
+    )
     errors = Entry("errors", reverse("errors"), "Errors", "The meaning of each error code, and what to do.")
     reference = Entry(
         "api-docs",
@@ -55,7 +59,7 @@ def navigation() -> list[tuple[str, list[Entry]]]:
     return [
         ("Get started", [_entry("quickstart"), _entry("signing"), test_data]),
         ("Payments and payouts", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links", "settlement")]),
-        ("Webhooks", [_entry("webhooks"), errors, _entry("limits")]),
+        ("Webhooks", [_entry("webhooks"), events, errors, _entry("limits")]),
         ("Reference", [reference, _entry("changelog")]),
         ("Operations", [_entry(slug) for slug in ("operations", "security", "addresses", "rails", "bank-transfers", "invariants")]),
     ]  # fmt: skip
@@ -66,7 +70,7 @@ def _entry(slug: str) -> Entry:
     return Entry(slug, reverse("guide", args=[slug]), guide.title, guide.summary)
 
 
-def _render_docs(request: HttpRequest, template: str, *, here: str, **context: Any) -> HttpResponse:
+def render_docs(request: HttpRequest, template: str, *, here: str, **context: Any) -> HttpResponse:
     """Render a page of the documentation with its navigation and links to the previous and next page."""
     groups = navigation()
     pages = [entry for _, entries in groups for entry in entries]
@@ -78,7 +82,7 @@ def _render_docs(request: HttpRequest, template: str, *, here: str, **context: A
 
 def docs_page(request: HttpRequest) -> HttpResponse:
     """List every page of the documentation."""
-    return _render_docs(request, "docs/index.html", here="docs")
+    return render_docs(request, "docs/index.html", here="docs")
 
 
 def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
@@ -86,7 +90,7 @@ def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
     guide = GUIDES.get(slug)
     if guide is None:
         raise Http404
-    return _render_docs(request, "docs/guide.html", here=slug, guide=guide, page=page_of(guide))
+    return render_docs(request, "docs/guide.html", here=slug, guide=guide, page=page_of(guide))
 
 
 def sample_file(_request: HttpRequest, name: str) -> HttpResponse:
@@ -99,7 +103,12 @@ def sample_file(_request: HttpRequest, name: str) -> HttpResponse:
 
 def data_page(request: HttpRequest) -> HttpResponse:
     """Show the sandbox's test data."""
-    return _render_docs(request, "docs/test_data.html", here="test-data", tables=sandbox_guide.tables())
+    return render_docs(request, "docs/test_data.html", here="test-data", tables=sandbox_guide.tables())
+
+
+def events_page(request: HttpRequest) -> HttpResponse:
+    """Show the catalogue of events."""
+    return render_docs(request, "docs/events.html", here="events", catalogue=catalogue())
 
 
 def errors_page(request: HttpRequest) -> HttpResponse:
@@ -108,7 +117,7 @@ def errors_page(request: HttpRequest) -> HttpResponse:
         sorted(ERROR_CODES.items(), key=lambda item: item[1].status), lambda item: item[1].status
     )
     groups = [{"status": HTTPStatus(status), "problems": list(problems)} for status, problems in by_status]
-    return _render_docs(request, "docs/errors.html", here="errors", groups=groups)
+    return render_docs(request, "docs/errors.html", here="errors", groups=groups)
 
 
 def error_page(request: HttpRequest, code: str) -> HttpResponse:
@@ -118,7 +127,7 @@ def error_page(request: HttpRequest, code: str) -> HttpResponse:
     kind = ERROR_CODES[code]
     address = f"{settings.PUBLIC_URL}/docs/errors/{code}"
     status = HTTPStatus(kind.status)
-    return _render_docs(
+    return render_docs(
         request, "docs/error.html", here="error", code=code, kind=kind, status=status, address=address
     )
 
@@ -140,7 +149,7 @@ def forged(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    if request.path.startswith("/api/"):
+    if request.path.startswith("/api/") and not request.path.startswith("/api/docs/"):
         return problem_response(request, "not_found")
     return _failure_page(request, HTTPStatus.NOT_FOUND)
 

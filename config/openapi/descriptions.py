@@ -29,6 +29,12 @@ returns 200 with `Idempotent-Replayed: true` and executes nothing twice; with a 
 for 24 hours, and until 5 requests with its reference had a different card number. After that, its reference returns 409
 for every card. You can repeat other requests at any time.
 
+## Lists
+
+Lists of what grows come in pages, newest first: `data`, and the URLs of the neighbouring pages in `next` and `previous`, or
+null. `limit` sets the size, from 1 to 100; the default is 20. Sign the path and the query of `next` exactly as they are.
+Pages stay stable while new objects are created.
+
 ## Errors
 
 Errors are RFC 9457 problem details (`application/problem+json`). Handle them by `code`; [each code has a

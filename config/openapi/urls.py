@@ -6,6 +6,5 @@ from config.openapi import views
 
 urlpatterns = [
     path("api/openapi.json", views.OpenAPIView.as_view(), name="openapi"),
-    path("api/docs", views.SwaggerView.as_view(), name="api-docs"),
     re_path(r"^api/", views.NoSuchEndpoint.as_view()),
 ]

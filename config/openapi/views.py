@@ -1,22 +1,17 @@
-"""The API description and its page, the only URLs under /api/ without a signature."""
+"""The API description, and the answers of paths under /api/ that don't exist."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.utils.decorators import method_decorator
-from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (it takes no POST)
-from django.views.generic import TemplateView
-from drf_spectacular.generators import SchemaGenerator
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.access_rules import routes
-from config.problems import problem_response
+from config.openapi.generated import document
 from kit.api.errors import Problem
 from kit.api.field_errors import closest
 from kit.api.open_view import OpenView
@@ -83,27 +78,4 @@ class OpenAPIView(OpenView):
     schema = None
 
     def get(self, request: Request) -> Response:
-        return Response(openapi_document())
-
-
-@lru_cache(maxsize=1)
-def openapi_document() -> dict[str, Any]:
-    """Return the OpenAPI document. It is the same for every request."""
-    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
-    return document
-
-
-@method_decorator(csrf_exempt, name="dispatch")  # or a POST would be a forged form, and not 405
-class SwaggerView(TemplateView):
-    """Swagger UI from our own static files: nothing is loaded from another host, nothing is inline.
-
-    It only shows. Calls are signed over their exact bytes, which its "Try it out" cannot do.
-    """
-
-    template_name = "docs/api.html"
-    http_method_names = ["get", "head", "options"]
-
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        answer = problem_response(request, "method_not_allowed")
-        answer.headers["Allow"] = ", ".join(name.upper() for name in self.http_method_names)
-        return answer
+        return Response(document())

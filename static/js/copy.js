@@ -4,6 +4,11 @@ function offer(scope) {
   for (const button of scope.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
 }
 
+// Returns the code that is shown: of several tabs, one is.
+function shownCode(box) {
+  return [...box.querySelectorAll("code")].find((code) => code.getClientRects().length);
+}
+
 async function write(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = document.createElement("textarea"); // the clipboard API needs HTTPS
@@ -17,7 +22,7 @@ async function write(text) {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  await write(button.dataset.copy || button.closest(".code").querySelector("code").textContent);
+  await write(button.dataset.copy || shownCode(button.closest(".code")).textContent);
   const label = button.querySelector("[data-copy-label]");
   const before = label.textContent;
   if (button.hasAttribute("data-copied")) return;

@@ -5,6 +5,6 @@ document.addEventListener("keydown", (event) => {
   if (!isK && (event.key !== "/" || event.target.closest("input, textarea, select"))) return;
   const field = document.querySelector("[data-search]");
   event.preventDefault();
-  if (!field.offsetParent) field.closest("[popover]").showPopover(); // on a phone
+  if (!field.offsetParent) field.closest("[popover]")?.showPopover(); // on a phone
   field.select();
 });

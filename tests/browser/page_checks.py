@@ -11,8 +11,6 @@ from playwright.sync_api import Browser, Page
 from tests.browser.page_states.state import Persona, Variant, views
 from tests.browser.sample_data import SampleData
 
-WHAT_IS_OURS = {"exclude": [[".swagger-ui"]]}
-
 # Texts that CSS cuts off. A title, or the same text elsewhere in the row, must say the whole of it.
 CUT_TEXTS = """
 () => [...document.querySelectorAll("main *")]
@@ -62,7 +60,7 @@ OVERFLOWING = """
   while (texts.nextNode()) {
     const text = texts.currentNode;
     let box = text.parentElement;
-    if (!text.data.trim() || !box.checkVisibility() || box.closest("svg, option, .swagger-ui")) continue;
+    if (!text.data.trim() || !box.checkVisibility() || box.closest("svg, option")) continue;
     while (getComputedStyle(box).display === "inline") box = box.parentElement;
     const edge = box.getBoundingClientRect(), range = document.createRange();
     if (edge.width <= 1 || clips(box)) continue;
@@ -85,7 +83,7 @@ INVISIBLE_FOCUS = """
       own.backgroundColor, own.textDecorationLine, around.boxShadow, around.outlineStyle].join("|");
   };
   const reached = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")]
-    .filter((each) => !each.disabled && !each.closest(".swagger-ui, [inert], dialog:not([open])")
+    .filter((each) => !each.disabled && !each.closest("[inert], dialog:not([open])")
       && each.checkVisibility({ visibilityProperty: true }) && each.getClientRects().length);
   const sample = [...new Map(reached.map((each) => [each.tagName + each.className + each.type, each])).values()];
   const active = document.activeElement;
@@ -137,7 +135,7 @@ def findings(page: Page, variant: Variant) -> dict[str, list[str]]:
 
 def _violations(page: Page) -> list[str]:
     """Return all findings of axe, contrast (WCAG AA) among them."""
-    answer = Axe().run(page, context=WHAT_IS_OURS, options={"resultTypes": ["violations"]}).response
+    answer = Axe().run(page, options={"resultTypes": ["violations"]}).response
     found: list[dict[str, Any]] = answer["violations"]
     return [
         f"{each['id']}: {' '.join(node['html'].split())[:160]}" for each in found for node in each["nodes"]

@@ -20,6 +20,10 @@ def with_too_much(page: Page) -> None:
     sign_in(page, "x" * 70_000, PASSWORD)
 
 
+def open_contents(page: Page) -> None:
+    page.get_by_role("button", name="Contents").click()
+
+
 def failing(data: SampleData) -> Action:
     """Return the action that shows the page of a server error. No URL causes one, so the response is
     replaced.
@@ -49,7 +53,9 @@ def for_anonymous_visitors(data: SampleData, page: Page) -> list[PageState]:
     login = "/dashboard/login/"
     page.goto(f"{data.service.base_url}/docs/")
     listed = page.locator(".link-list a[href^='/docs/']")
-    guides = sorted({each.removeprefix("/docs/") for each in hrefs(listed)} - {"test-data", "errors/"})
+    guides = sorted(
+        {each.removeprefix("/docs/") for each in hrefs(listed)} - {"test-data", "events", "errors/"}
+    )
     assert guides
     return [
         PageState("front", "/"),
@@ -59,7 +65,16 @@ def for_anonymous_visitors(data: SampleData, page: Page) -> list[PageState]:
         PageState("components", "/docs/components"),
         PageState("errors", "/docs/errors/"),
         PageState("error", "/docs/errors/rate_limited"),
-        PageState("api-docs", "/api/docs", lambda page: page.locator(".opblock").first.wait_for()),
+        PageState("events", "/docs/events"),
+        PageState("search", "/docs/search"),
+        PageState("search-results", "/docs/search?q=refund"),
+        PageState("search-none", "/docs/search?q=duplicat_reference"),
+        PageState("reference", "/api/docs"),
+        PageState("reference-operation", "/api/docs/create-payment"),
+        PageState("reference-list", "/api/docs/list-payments"),
+        PageState("reference-event", "/api/docs/payment.failed?example=card_payment_that_is_voided"),
+        PageState("reference-object", "/api/docs/payment-object"),
+        PageState("reference-menu", "/api/docs/create-payment", open_contents, is_for_phones=True),
         PageState("failure-404", "/nothing/here"),
         PageState("failure-400", login, with_too_much),
         PageState("failure-403-forged", login, without_its_token),

@@ -1,0 +1,156 @@
+"""Search of the documentation: no database, no script, no other host.
+
+An exact name comes first (`duplicate_reference`, `20051`, `/api/payments`, `payment_method_id`), then titles, then texts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from math import log
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from config.docs_site.search_index import Entry, entries
+
+LONGEST_QUERY = 100  # characters; more are ignored
+MOST_TERMS = 8
+MOST_RESULTS = 30
+SNIPPET = 180  # characters
+
+EXACT, WHOLE_TITLE, IN_KEY = 1000.0, 300.0, 60.0
+TITLE_BEGINS, TITLE_WORD, TITLE_PART, TEXT = 40.0, 25.0, 10.0, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A place that was found, with the terms marked."""
+
+    kind: str
+    title: SafeString
+    address: str
+    trail: str
+    snippet: SafeString
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a query finds. `suggestion` is a name that is close, if nothing was found."""
+
+    query: str
+    total: int
+    shown: tuple[Result, ...]
+    suggestion: str = ""
+
+
+def search(text: str) -> Results:
+    """Return the places with every term of a query, the best first; if there are none, those with any term."""
+    query = normalised(text)
+    terms = tuple(dict.fromkeys(query.lower().split()))[:MOST_TERMS]
+    if not terms:
+        return Results(query, 0, ())
+    found = _found(query.lower(), terms, needs_all=True) or _found(query.lower(), terms, needs_all=False)
+    shown = tuple(_result(entry, terms) for entry in found[:MOST_RESULTS])
+    return Results(query, len(found), shown, suggestion="" if found else _closest(query.lower()))
+
+
+def normalised(text: str) -> str:
+    r"""Return a query without control characters and needless blanks, and not too long.
+
+    >>> normalised("  duplicate\x00 reference ")
+    'duplicate reference'
+    """
+    plain = "".join(
+        " " if unicodedata.category(letter)[0] == "C" else letter for letter in text[:LONGEST_QUERY]
+    )
+    return " ".join(plain.split())
+
+
+def _found(query: str, terms: Sequence[str], *, needs_all: bool) -> list[Entry]:
+    scored = [(_score(entry, query, terms, needs_all=needs_all), entry) for entry in entries()]
+    best = sorted((each for each in scored if each[0] > 0), key=lambda each: -each[0])
+    return [entry for _, entry in best]
+
+
+def _score(entry: Entry, query: str, terms: Sequence[str], *, needs_all: bool) -> float:
+    """Return how well an entry matches; 0 if it lacks a term that it needs."""
+    title, text = _folded(entry)
+    scores = [_score_of_term(term, title, text, entry.keys) for term in terms]
+    whole = EXACT if query in entry.keys else WHOLE_TITLE if query == title else 0
+    if not whole and ((needs_all and not all(scores)) or not any(scores)):
+        return 0
+    phrase = TITLE_BEGINS if len(terms) > 1 and query in title else 0
+    return whole * entry.weight + (sum(scores) + phrase) * entry.weight
+
+
+def _score_of_term(term: str, title: str, text: str, keys: frozenset[str]) -> float:
+    score = IN_KEY if term in keys else 0.0
+    if term in title:
+        begins = title.startswith(term)
+        score += TITLE_BEGINS if begins else TITLE_WORD if _is_word_of(term, title) else TITLE_PART
+    count = text.count(term)
+    return score + (TEXT * (1 + log(count)) if count else 0)
+
+
+def _is_word_of(term: str, title: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(term)}", title) is not None
+
+
+@lru_cache(maxsize=4096)
+def _folded(entry: Entry) -> tuple[str, str]:
+    return entry.title.lower(), entry.text.lower()
+
+
+def _closest(query: str) -> str:
+    names = {key for entry in entries() for key in entry.keys}
+    return next(iter(get_close_matches(query, sorted(names), n=1, cutoff=0.7)), "")
+
+
+# What is shown ---------------------------------------------------------------------------------------
+
+
+def _result(entry: Entry, terms: Sequence[str]) -> Result:
+    return Result(
+        kind=entry.kind,
+        title=marked(entry.title, terms),
+        address=entry.address,
+        trail=entry.trail,
+        snippet=marked(snippet(entry.text, terms), terms),
+    )
+
+
+def snippet(text: str, terms: Sequence[str]) -> str:
+    """Return the part of a text around the first term, from word to word.
+
+    >>> snippet("one two three " * 40 + "needle " + "four five six " * 40, ["needle"])[:34]
+    '… three one two three one two thre'
+    """
+    place = min((at for at in (text.lower().find(term) for term in terms) if at >= 0), default=0)
+    start = max(0, place - SNIPPET // 3)
+    if start:
+        start = text.find(" ", start, place) + 1 or start
+    end = start + SNIPPET
+    if end < len(text):
+        end = text.rfind(" ", start, end) if " " in text[start + 1 : end] else end
+    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"
+
+
+def marked(text: str, terms: Sequence[str]) -> SafeString:
+    """Return a text as HTML with its terms marked.
+
+    >>> print(marked("Send <b>amount</b>", ["amount"]))
+    Send &lt;b&gt;<mark>amount</mark>&lt;/b&gt;
+    """
+    longest_first = sorted(terms, key=len, reverse=True)
+    parts = re.split(f"({'|'.join(map(re.escape, longest_first))})", text, flags=re.IGNORECASE)
+    return format_html_join("", "{}", ((part,) for part in _elements(parts)))
+
+
+def _elements(parts: Sequence[str]) -> Iterator[str]:
+    for place, part in enumerate(parts):
+        yield format_html("<mark>{}</mark>", part) if place % 2 else part

@@ -1,0 +1,142 @@
+"""The search of the documentation finds exact names first, marks what it found, and accepts any input."""
+
+import re
+from html import unescape
+
+import pytest
+
+from config.docs_site.search import LONGEST_QUERY, marked, search
+from config.docs_site.search_index import entries
+from config.error_codes import ERROR_CODES
+from tests.config.docs_site.test_pages import audited
+from webhooks.models import Event
+
+
+def first(query):
+    return search(query).shown[0]
+
+
+def shown(client, query):
+    answer = client.get("/docs/search", {"q": query})
+    assert answer.status_code == 200
+    return answer
+
+
+class TestRanking:
+    @pytest.mark.parametrize("code", ERROR_CODES)
+    def test_finds_an_error_by_its_code_first(self, code):
+        assert first(code).address == f"/docs/errors/{code}"
+
+    @pytest.mark.parametrize("event", Event.labels)
+    def test_finds_an_event_by_its_name_first(self, event):
+        assert first(event).address == f"/docs/events#{event}"
+
+    @pytest.mark.parametrize(
+        ("query", "address"),
+        [
+            ("20051", "/api/docs/payment-object#field-response_code"),
+            ("/api/payments", "/api/docs/create-payment"),
+            ("GET /api/payments", "/api/docs/list-payments"),
+            ("/api/payments/{reference}/capture", "/api/docs/capture-payment"),
+            ("payment_method_id", "/api/docs/create-payment#body-payment_method_id"),
+            ("source.pan", "/api/docs/create-payment#body-source.pan"),
+            ("X-Service-Signature", "/api/docs/payment.success#header-X-Service-Signature"),
+            ("4000000000002503", "/docs/test-data#cards"),
+            ("webhooks", "/docs/webhooks"),
+            ("DUPLICATE_REFERENCE", "/docs/errors/duplicate_reference"),
+            ("Not Found", "/docs/errors/not_found"),
+        ],
+    )
+    def test_puts_the_exact_name_first(self, query, address):
+        assert first(query).address == address
+
+    def test_prefers_titles_to_texts(self):
+        titles = [re.sub("<[^>]+>", "", result.title).lower() for result in search("refund").shown[:5]]
+
+        assert all("refund" in title for title in titles)
+
+    def test_returns_places_with_all_terms(self):
+        texts = {entry.address: f"{entry.title} {entry.text}".lower() for entry in entries()}
+
+        for result in search("rotate signing key").shown:
+            assert all(term in texts[result.address] for term in ("rotate", "signing", "key"))
+
+    def test_returns_places_with_any_term_if_none_has_all(self):
+        assert search("refund zzzzzz").total == search("refund").total
+
+    def test_suggests_a_close_name(self):
+        assert search("duplicat_reference").suggestion == "duplicate_reference"
+        assert search("zzzzzzzz").suggestion == ""
+
+
+class TestIndex:
+    @pytest.mark.long
+    def test_has_only_existing_places(self, client):
+        ids = {}
+        for entry in entries():
+            target, _, anchor = entry.address.partition("#")
+            if target not in ids:
+                answer = client.get(target)
+                assert answer.status_code == 200, target
+                ids[target] = set(re.findall(r'id="([^"]+)"', answer.content.decode()))
+            assert not anchor or anchor in ids[target], entry.address
+
+
+class TestPage:
+    def test_explains_what_can_be_searched_for(self, client):
+        text = audited(client.get("/docs/search"))
+
+        assert "What you can search for" in text
+        assert '<a href="/docs/search?q=%2Fapi%2Fpayments"><code>/api/payments</code></a>' in text
+
+    def test_marks_what_it_found(self, client):
+        text = audited(shown(client, "refund"))
+
+        assert "<mark>Refund</mark>" in text
+        assert 'value="refund"' in text
+
+    def test_says_that_nothing_matches_and_suggests_a_name(self, client):
+        text = audited(shown(client, "duplicat_reference"))
+
+        assert "Nothing matches “duplicat_reference”" in text
+        assert '<a href="/docs/search?q=duplicate_reference">duplicate_reference</a>' in text
+
+    @pytest.mark.parametrize(
+        "query",
+        ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</title><script>", "<mark>", "amp", "&lt;"],
+    )  # fmt: skip
+    def test_escapes_everything(self, client, query):
+        answer = shown(client, query)
+
+        audited(answer)
+        assert not re.search(
+            r"<script(?![^>]* src=)|<img|onerror=.alert|<mark></mark>", answer.content.decode()
+        )
+
+    @pytest.mark.parametrize(
+        "query",
+        ["", " ", "\x00", "a" * 1000, "(((", "[", "\\", "*", "%", "ﬁ", "İ", "ß", "😀", "\u202e", "a " * 500, "é", "/", ".", "-"],
+    )  # fmt: skip
+    def test_accepts_any_text(self, client, query):
+        audited(shown(client, query))
+
+    @pytest.mark.parametrize("raw", ["q=%ff%fe", "q=%00", "q", "q=a&q=b", "x=1", "q[]=a", "q=%u0041"])
+    def test_accepts_any_query_string(self, client, raw):
+        assert client.get(f"/docs/search?{raw}").status_code == 200
+
+    def test_ignores_what_is_too_long(self):
+        assert len(search("a" * 1000).query) == LONGEST_QUERY
+
+    @pytest.mark.parametrize(
+        "address", ["/", "/docs/", "/docs/webhooks", "/docs/errors/not_found", "/api/docs"]
+    )
+    def test_is_reachable_from_the_header_of_every_page(self, client, address):
+        text = client.get(address).content.decode()
+
+        assert re.search(r'<form class="page-search" role="search" action="/docs/search">', text)
+        assert 'href="/docs/search" aria-label="Search the documentation"' in text
+
+
+def test_marks_overlapping_terms_once():
+    assert marked("payments", ("pay", "payments")) == "<mark>payments</mark>"
+    assert unescape(marked("a<b", ("<",))) == "a<mark><</mark>b"
