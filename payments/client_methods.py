@@ -47,6 +47,7 @@ CHECKOUT = Result("checkout", ("status", "payment_reference"))
 EVENT = Result("event", ("event_id", "event", "state"))
 REQUEST = Result("request", ("at", "method", "target", "status"))
 SCENARIO = Result("scenario", ("name", "title"))
+CLOSED_DAY = Result("closed", ("batches", "balance"))
 ADVANCED = Result("payment", ("status", "advanced"))
 ADVANCED_EVENT = Result("event", ("state", "attempts_made"))
 CLOSED_DAY = Result("day", ("batches", "balance"))
@@ -179,6 +180,8 @@ METHODS: tuple[ClientMethod, ...] = (
     ClientMethod("requests.list", "GET", "/api/requests", REQUEST, is_list=True, has_pages=True),
     ClientMethod("sandbox.scenarios", "GET", "/api/sandbox/scenarios", SCENARIO, takes=(), is_list=True),
     ClientMethod("sandbox.advance_payment", "POST", "/api/sandbox/advance", ADVANCED, takes=("payment",), positional=("payment",)),
+    ClientMethod("sandbox.advance_event", "POST", "/api/sandbox/advance", EVENT, takes=("event",), positional=("event",)),
+    ClientMethod("sandbox.close_day", "POST", "/api/sandbox/advance", CLOSED_DAY, takes=("day",), positional=("day",)),
     ClientMethod("sandbox.advance_event", "POST", "/api/sandbox/advance", ADVANCED_EVENT, takes=("event",), positional=("event",)),
     ClientMethod("sandbox.close_day", "POST", "/api/sandbox/advance", CLOSED_DAY, takes=("day",), positional=("day",)),
 )  # fmt: skip

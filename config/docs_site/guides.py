@@ -1,7 +1,8 @@
 """The guides: Markdown files under `docs/`, rendered as pages of the service.
 
 Guides are also read in the repository. So links stay relative to the file and are rewritten here; a link to
-a file that has no page becomes plain text. Consecutive third-level headings that name languages become tabs.
+a file that has no page becomes plain text. Consecutive third-level headings that name languages become tabs, and so does
+a block of HTTP that is a request to the API: it is also shown in other languages.
 """
 
 import posixpath
@@ -22,6 +23,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from mdit_py_plugins.anchors import anchors_plugin
 
+from config.docs_site.request_samples import samples as request_samples
 from config.error_codes import ERROR_CODES
 
 DOCS = settings.BASE_DIR / "docs"
@@ -207,20 +209,25 @@ def _parts(tokens: list[Token], renderer: "_Renderer") -> list[SafeString]:
 
 
 def _tabs(tabs: Sequence[tuple[str, str, list[Token]]], renderer: "_Renderer") -> SafeString:
-    """Render panels that radio buttons switch, without a script."""
-    if not tabs:
+    return pick([(anchor, language, renderer.show(tokens[3:])) for anchor, language, tokens in tabs])
+
+
+def pick(parts: Sequence[tuple[str, str, SafeString]]) -> SafeString:
+    """Render panels, each with its anchor and language. Radio buttons switch them, without a script."""
+    if not parts:
         return mark_safe("")
     shown = [
         format_html(
-            '<input type="radio" name="language" id="{}"{}><label class="pick__tab" for="{}">{}</label>'
+            '<input type="radio" name="{}" id="{}"{}><label class="pick__tab" for="{}">{}</label>'
             '<div class="pick__part">{}</div>',
+            f"{parts[0][0]}-language",
             anchor,
             mark_safe(" checked") if place == 0 else "",
             anchor,
             language,
-            renderer.show(tokens[3:]),
+            html,
         )
-        for place, (anchor, language, tokens) in enumerate(tabs)
+        for place, (anchor, language, html) in enumerate(parts)
     ]
     return format_html(
         '<fieldset class="pick"><legend class="unseen">Language</legend>{}</fieldset>',
@@ -240,6 +247,7 @@ class _Renderer(RendererHTML):
         self._headings: list[str] = []  # of the table that is being rendered
         self._column = 0
         self._unlinked = 0
+        self._requests = 0
 
     def show(self, tokens: Sequence[Token]) -> SafeString:
         html = self.render(tokens, MarkdownIt("commonmark").options, {})
@@ -254,9 +262,23 @@ class _Renderer(RendererHTML):
         )
 
     def fence(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
-        text = tokens[idx].content
-        button = render_to_string("components/copy.html", {"text": text, "what": "this sample"})
-        return f'<div class="code"><pre tabindex="0"><code>{escape(text)}</code></pre>{button}</div>\n'
+        text, language = tokens[idx].content, tokens[idx].info.strip()
+        requests = request_samples(text) if language == "http" else []
+        if not requests:
+            return self._code(text)
+        self._requests += 1
+        return pick(
+            [
+                (f"request-{self._requests}-{sample.label.lower()}", sample.label, self._code(sample.code))
+                for sample in requests
+            ]
+        )
+
+    def _code(self, text: str) -> SafeString:
+        button = render_to_string("components/copy.html", {"text": "", "what": "this sample"})
+        return format_html(
+            '<div class="code"><pre tabindex="0"><code>{}</code></pre>{}</div>\n', text, button
+        )
 
     def code_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         text = tokens[idx].content

@@ -52,6 +52,19 @@ class TestSamples:
             expect(seen.page.get_by_role("radio", name="Node")).to_be_checked()
             expect(seen.page.get_by_text("node:crypto").first).to_be_visible()
 
+    def test_stay_in_the_language_that_was_chosen(self, service, browser):
+        with visit(browser) as seen:
+            page = seen.page
+            page.goto(f"{service.base_url}/docs/card-payments")
+            page.get_by_text("Node", exact=True).nth(3).click()
+            expect(page.get_by_text("client.payments.card(").nth(1)).to_be_visible()
+
+            page.goto(f"{service.base_url}/docs/payouts")
+
+            expect(page.get_by_text("await client.payouts.create(").first).to_be_visible()
+            expect(page.get_by_text("POST /api/payments\n").first).to_be_hidden()
+            assert seen.complaints == []
+
     def test_are_copied_unchanged(self, service, browser):
         with visit(browser, permissions=["clipboard-read", "clipboard-write"]) as seen:
             page = seen.page

@@ -1,92 +1,79 @@
-"""Every request in the flow guides is sent, and gets the response that the guide shows."""
+"""Every request in the flow guides is sent, and gets the response that the guide shows: as HTTP and by our Python client and curl."""
 
 import json
 import re
-from http import HTTPStatus
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from django.test import Client
+from sluice import Sluice
+from sluice.transport import Request, Response
 
+from tests.client_packages.programs import run
+from tests.docs.flows import CODE, DOCS, GUIDES, Answer, approve, code_of, filled, of_new_business, play
 from webhooks.url_validation import refusal
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-GUIDES = ("card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links")
-ACCOUNT_NUMBER = re.compile(r"\b[0-9]{10}\b")
-BLOCK = re.compile(r"^```http\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
-# Values that differ each time; the guide shows an example.
-ANEW = {
-    "id",
-    "payment_timestamp",
-    "created_at",
-    "expires_at",
-    "acquirer_transaction_id",
-    "authorization_code",
-    "retrieval_reference_number",
-    "system_trace_audit_number",
-    "redirect_link",
-    "account_number",
-}
+def approve_in_process(link: str) -> None:
+    Client().post("/3ds/" + link.rpartition("/")[2], {"action": "approve", "code": CODE})
 
 
-def blocks(guide: str) -> list[tuple[str, str]]:
-    """Return the first line and the body of each HTTP block in a guide."""
-    found = [block.partition("\n\n") for block in BLOCK.findall((DOCS / f"{guide}.md").read_text())]
-    return [(first, body) for first, _, body in found]
+@dataclass
+class InProcess:
+    """Sends what our Python client has signed through Django's test client, and keeps the last answer."""
 
+    answer: Any = None
 
-def send(api: Any, line: str, body: str, before: dict[str, Any]) -> Any:
-    """Send a request; `{id}` and `{account_number}` in it are taken from the previous response."""
-    method, target = line.split(" ")
-    number = before.get("virtual_account_details", {}).get("account_number", "")
-    body = body.replace("{id}", before.get("id", "")).replace("{account_number}", number)
-    return api.send(method, target, body.encode())
-
-
-def confirm(answer: dict[str, Any]) -> None:
-    """Act as the payer between two calls, if the payment awaits one."""
-    if "redirect_link" in answer:
-        path = "/3ds/" + answer["redirect_link"].rpartition("/")[2]
-        Client().post(path, {"action": "approve", "code": "123456"})
-
-
-def shown_part(answer: Any, shown: Any) -> Any:
-    """Return the part of a response that the guide shows, with the guide's values where they differ each
-    time.
-    """
-    if (
-        isinstance(answer, str)
-        and isinstance(shown, str)
-        and ACCOUNT_NUMBER.sub("", answer) == ACCOUNT_NUMBER.sub("", shown)
-    ):
-        return shown
-    if not isinstance(shown, dict):
-        return answer
-    return {
-        name: value if name in ANEW and answer.get(name) and type(answer[name]) is type(value) else
-        shown_part(answer.get(name), value)
-        for name, value in shown.items()
-    }  # fmt: skip
+    def send(self, request: Request) -> Response:
+        headers = dict(request.headers)
+        content_type = headers.pop("Content-Type", "")
+        self.answer = Client().generic(
+            request.method, request.target, request.body, content_type, headers=headers
+        )
+        received = {name.lower(): value for name, value in self.answer.headers.items()}
+        return Response(self.answer.status_code, received, self.answer.content)
 
 
 @pytest.mark.django_db
-class TestFlows:
-    @pytest.mark.parametrize("guide", GUIDES)
+@pytest.mark.parametrize("guide", GUIDES)
+class TestRequests:
     def test_get_the_responses_shown_in_their_guide(self, api, guide):
-        answer = None
-        for line, body in blocks(guide):
-            if not line.startswith("HTTP/1.1 "):
-                answer = send(api, line, body, answer.json() if answer else {})
-                assert answer.status_code in {200, 201}, (line, answer.content)
-                continue
-            assert answer is not None, "a response precedes its request"
-            status = HTTPStatus(answer.status_code)
-            assert line == f"HTTP/1.1 {status.value} {status.phrase}"
-            shown = json.loads(body)
-            assert shown_part(answer.json(), shown) == shown
-            confirm(answer.json())
+        def send(line, body, before):
+            method, target = line.split(" ")
+            answer = api.send(method, target, filled(body, before).encode())
+            return Answer(answer.status_code, answer.json())
+
+        play(guide, send, approve_in_process)
+
+    def test_get_the_same_responses_by_their_python_samples(self, api, guide, monkeypatch):
+        transport, keys = InProcess(), api.credentials
+        client = Sluice("https://pay.example", keys.api_key, keys.secret_key, transport=transport, retries=0)
+        monkeypatch.setattr(Sluice, "from_env", lambda: client)
+
+        def send(line, body, before):
+            exec(filled(code_of("Python", line, body), before), {})  # noqa: S102
+            return Answer(transport.answer.status_code, transport.answer.json())
+
+        play(guide, send, approve_in_process)
+
+
+@pytest.fixture(scope="module")
+def variables(service):
+    return of_new_business(service)
+
+
+@pytest.mark.long
+@pytest.mark.journey
+@pytest.mark.xdist_group("journey")
+@pytest.mark.parametrize("guide", GUIDES)
+def test_curl_samples_get_the_same_responses(guide, variables):
+
+    def send(line, body, before):
+        code = filled(code_of("curl", line, body), before)
+        return Answer(0, json.loads(run("bash", "-euo", "pipefail", "-c", code, **variables)))
+
+    play(guide, send, approve)
 
 
 class TestWebhookAddresses:

@@ -97,6 +97,9 @@ class TestTable:
 
         assert made == possible
 
+    def test_has_every_method_that_makes_one_call(self):
+        assert {method.name.removesuffix("_") for method in METHODS} == SURFACE.keys() - OF_SEVERAL_CALLS
+
     def test_has_methods_that_exist_with_their_operations(self, document):
         for method in METHODS:
             operation = document["paths"][method.path][method.verb.lower()]["operationId"]

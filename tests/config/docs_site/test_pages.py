@@ -231,6 +231,30 @@ class TestGuides:
             assert answer.content == path.read_bytes()
             assert answer["Content-Type"] == "text/plain; charset=utf-8"
 
+    def test_show_requests_in_each_language(self):
+        shown = page(
+            '```http\nPOST /api/payments\n\n{"request_type": "payout", "reference": "a"}\n```\n\n'
+            "```http\nHTTP/1.1 201 Created\n```\n\n```http\nGET /api/banks\n```\n",
+            file="a.md",
+        )
+
+        assert re.findall(r'<label class="pick__tab" for="([^"]+)">([^<]+)<', shown.html) == [
+            (f"request-{number}-{label.lower()}", label)
+            for number in (1, 2)
+            for label in ("HTTP", "curl", "Python", "Node")
+        ]
+        assert "client.payouts.create(reference=&quot;a&quot;)" in shown.html
+        assert "await client.banks.list()" in shown.html
+        assert len(re.findall(r"<code>HTTP/1.1 201", shown.html)) == 1
+
+    def test_choose_the_language_of_each_sample_apart(self, visitor):
+        text = visitor.get("/docs/card-payments").content.decode()
+
+        groups = re.findall(r'<fieldset class="pick">(.*?)</fieldset>', text, re.DOTALL)
+        names = [set(re.findall(r'type="radio" name="([^"]+)"', group)) for group in groups]
+        assert len(groups) == len(set.union(*names)) > 1
+        assert [group.count(" checked>") for group in groups] == [1] * len(groups)
+
     def test_link_each_named_error_to_its_page(self, visitor):
         text = visitor.get("/docs/signing").content.decode()
 

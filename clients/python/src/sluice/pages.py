@@ -39,14 +39,13 @@ class Page(Generic[T]):
             page = page._fetch(page.next)
 
 
-def target_of(address: object) -> str | None:
-    """Return path and query of an address, exactly as they are. The path begins with a slash.
+def target_of(address: str | None) -> str | None:
+    """Return path and query of an address, exactly as they are.
 
     >>> target_of("https://pay.example/api/payments?cursor=a%3ab&limit=2")
     '/api/payments?cursor=a%3ab&limit=2'
     """
-    if not isinstance(address, str) or not address:
+    if address is None:
         return None
     parts = urlsplit(address)
-    path = "/" + parts.path.removeprefix("/")
-    return f"{path}?{parts.query}" if parts.query else path
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
