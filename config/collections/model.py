@@ -47,6 +47,10 @@ class Request:
     saved: Mapping[str, str] = field(default_factory=dict)  # variables, and dotted paths of the response
     examples: tuple[Example, ...] = ()
 
+    @property
+    def accepts_problems(self) -> bool:
+        return any(isinstance(each, str) for each in self.accepted)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:

@@ -22,6 +22,7 @@ JSON, PROBLEM = "application/json", "application/problem+json"
 MEMBER = re.compile(r"([^/]+)/\{(\w+)\}")  # in a path: a resource, and the parameter that names one of it
 # Fields of bodies that name another resource, and the variable that holds it.
 REFERRING = {
+    "event": "{{event_id}}",
     "payment": "{{payment_reference}}",
     "payment_method_id": "{{virtual_account_id}}",
 }

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
-from config.collections.checks import POSTMAN, checks, refuse_live_keys, signing_script
+from config.collections.javascript import access, refuse_live_keys, signing_script
 from config.collections.model import BASE_URL, Collection, Example, Folder, Parameter, Request
 
 Json: TypeAlias = dict[str, Any]
 
 FILE_NAME = "sluice.postman_collection.json"
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+REFUSE_LIVE_KEYS = refuse_live_keys(
+    resolve="pm.variables.replaceIn", unsign='pm.request.headers.remove("X-Signature")'
+)
 CONTENT_TYPE = {"key": "Content-Type", "value": "application/json"}
 
 
@@ -27,7 +31,7 @@ def postman_file(collection: Collection) -> bytes:
             "schema": SCHEMA,
         },
         "item": [_folder(folder) for folder in collection.folders],
-        "event": [_event("prerequest", signing_script(POSTMAN))],
+        "event": [_event("prerequest", signing_script("postman"))],
         "variable": [
             {"key": "base_url", "value": collection.base_url, "type": "string"},
             {"key": "api_key", "value": "", "type": "string"},
@@ -48,14 +52,14 @@ def _folder(folder: Folder) -> Json:
         "item": [_folder(item) if isinstance(item, Folder) else _item(item) for item in folder.items],
     }
     if folder.is_sandbox_only:
-        written["event"] = [_event("prerequest", refuse_live_keys(POSTMAN))]
+        written["event"] = [_event("prerequest", REFUSE_LIVE_KEYS)]
     return written
 
 
 def _item(request: Request) -> Json:
     written: Json = {
         "name": request.name,
-        "event": [_event("test", checks(request, POSTMAN))],
+        "event": [_event("test", "\n".join([*_tests(request), *_saves(request)]))],
         "request": _request(request),
         "response": [_response(example, request) for example in request.examples],
     }
@@ -117,6 +121,35 @@ def _response(example: Example, request: Request) -> Json:
         "header": [CONTENT_TYPE],
         "body": example.body,
     }
+
+
+def _tests(request: Request) -> Iterator[str]:
+    """Yield the JavaScript that checks the response."""
+    status = "pm.response.code"
+    if request.accepts_problems:
+        status = f"{status} < 400 ? {status} : pm.response.json().code"
+    name = f"HTTP status or code of the problem is {' or '.join(map(str, request.accepted))}"
+    yield _test(name, f"pm.expect({json.dumps(request.accepted)}).to.include({status})")
+    for field, value in request.expected.items():
+        yield _test(
+            f"{field} is {value}", f"pm.expect(pm.response.json().{field}).to.equal({json.dumps(value)})"
+        )
+
+
+def _test(name: str, condition: str) -> str:
+    return f"pm.test({json.dumps(name)}, () => {{\n  {condition};\n}});"
+
+
+def _saves(request: Request) -> Iterator[str]:
+    """Yield the JavaScript that saves values of a successful response. The first of an empty list is not there."""
+    if not request.saved:
+        return
+    yield "if (pm.response.code < 400) {"
+    yield "  const answer = pm.response.json();"
+    for variable, path in request.saved.items():
+        value = f"answer{access(path)}"
+        yield f"  if ({value}) pm.collectionVariables.set({json.dumps(variable)}, {value});"
+    yield "}"
 
 
 def _event(listen: str, script: str) -> Json:

@@ -170,7 +170,7 @@ class TestOperations:
         listed = next(each for each in requests_in(postman) if each["name"] == "List events")
 
         assert 'set("payment_reference", answer.reference)' in script_of(created, "test")
-        assert 'set("event_id", answer.data[0]?.event_id)' in script_of(listed, "test")
+        assert 'set("event_id", answer.data?.[0]?.event_id)' in script_of(listed, "test")
 
 
 class TestScenarios:
@@ -192,7 +192,8 @@ class TestScenarios:
         assert 'pm.expect(pm.response.json().status).to.equal("failed")' in script
         assert 'pm.expect(pm.response.json().response_code).to.equal("20051")' in script
         in_bruno = bruno["Scenarios/payment.failed.20051/1 pay.bru"]
-        assert 'expect(res.getBody().response_code).to.equal("20051")' in in_bruno
+        assert "  res.status: in 201\n  res.body.status: eq " in in_bruno
+        assert '  res.body.response_code: eq "20051"\n' in in_bruno
 
     def test_answer_the_page_of_3d_secure_as_the_payer(self, postman, bruno):
         folders = {folder["name"]: folder for folder in folder_of(postman, "Scenarios")["item"]}
