@@ -27,6 +27,7 @@ ARGUMENTS = {
     "LinkChangeRequest": (),
     "SimulateRequest": (),
 }
+CARDS = {"SourceRequest", "CheckedSourceRequest"}  # requests that a `sluice.Card` may stand for
 SCALARS = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "null": "None"}
 WIDTH = 110
 HEAD = '''"""Models of the API. Written by generate.py from the OpenAPI document; do not edit."""
@@ -40,6 +41,8 @@ from sluice.model import Model
 
 if TYPE_CHECKING:
     from typing_extensions import Required
+
+    from sluice.card import Card
 
 '''
 
@@ -91,7 +94,7 @@ def _union(name: str, schema: dict[str, Any]) -> str:
 
 def _dataclass(name: str, schema: dict[str, Any]) -> str:
     required = set(schema.get("required", ()))
-    lines = ["", "@dataclass(frozen=True, kw_only=True)", f"class {name}(Model):"]
+    lines = ["", "@dataclass(frozen=True, kw_only=True, slots=True)", f"class {name}(Model):"]
     lines += _docstring(schema.get("description", ""))
     for field, described in schema["properties"].items():
         kind = _type(described)
@@ -164,7 +167,7 @@ def _model_within(schema: dict[str, Any], answers: dict[str, Any]) -> str:
 def _type(schema: dict[str, Any]) -> str:
     alternatives = schema.get("oneOf") or [{**schema, "type": each} for each in _types(schema)]
     if "$ref" in schema:
-        return _name(schema)
+        return _name(schema) + (" | Card" if _name(schema) in CARDS else "")
     if "enum" in schema:
         values = [value for value in schema["enum"] if value is not None]
         return _literal(values) + (" | None" if None in schema["enum"] else "")

@@ -1,9 +1,14 @@
+import copy
 import json
 import logging
 import pickle
+import re
+import socket
 import traceback
+from datetime import datetime, timezone
 
 import pytest
+from config.error_codes import ERROR_CODES  # the service's: only these tests compare them
 
 import sluice
 from sluice import errors, signing
@@ -92,11 +97,48 @@ class TestCall:
         assert (payment.reference, payment.status, payment.extra) == ("r-1", None, {"colour": "green"})
 
     @pytest.mark.parametrize("amount", [1.0, True, 10.5])
-    def test_refuses_amounts_that_are_not_whole_before_anything_is_sent(self, client, amount):
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda made, amount: made.payments.create({"reference": "r", "amount": amount}),
+            lambda made, amount: made.payments.capture("r", amount),
+            lambda made, amount: made.refunds.create("r", reference="f", amount=amount),
+            lambda made, amount: made.payouts.create(reference="p", amount=amount, currency="NGN"),
+            lambda made, amount: made.virtual_accounts.simulate_transfer(account_number="1", amount=amount),
+            lambda made, amount: made.payment_links.create(reference="l", amount_range={"min": amount}),
+            lambda made, amount: made.payment_links.create(
+                reference="l", amount_range={"suggested": [1, amount]}
+            ),
+            lambda made, amount: made.payment_links.update("l", max_uses=amount),
+            lambda made, amount: made.call("POST", "/api/new", body={"items": [{"amount": amount}]}),
+        ],
+    )
+    def test_refuses_amounts_that_are_not_whole_before_anything_is_sent(self, client, call, amount):
         made, service = client()
 
-        with pytest.raises(TypeError, match="amount must be an int"):
-            made.payments.create({"reference": "r", "amount": amount})
+        with pytest.raises(TypeError, match="must be an int") as refused:
+            call(made, amount)
+        assert repr(amount) not in str(refused.value)
+        assert service.requests == []
+
+    def test_encodes_what_can_not_be_sent_and_nothing_else(self, client):
+        made, service = client(answer(), answer(document={"data": [], "next": None}))
+
+        made.call("GET", "/api/x/a:b~?q=%3a b\u00e9")
+        made.call(
+            "GET", "/api/events", {"test": True, "created_from": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+        )
+
+        first, second = service.requests
+        assert first.target == "/api/x/a:b~?q=%3a%20b%C3%A9"
+        assert second.target == "/api/events?test=true&created_from=2026-01-01T00%3A00%3A00%2B00%3A00"
+        _assert_signed(first)
+
+    def test_needs_a_path(self, client):
+        made, service = client()
+
+        with pytest.raises(ValueError, match="slash"):
+            made.call("GET", "@evil.example/api/banks")
         assert service.requests == []
 
     def test_names_the_nearest_argument(self, client):
@@ -154,7 +196,7 @@ class TestRetries:
     def test_end_after_the_last_one_with_what_happened(self, client):
         made, service = client(*[errors.OutcomeUnknown("lost")] * 3)
 
-        with pytest.raises(sluice.OutcomeUnknown, match="look up or repeat 'p-1'") as lost:
+        with pytest.raises(sluice.OutcomeUnknown, match=r"client\.payments\.get\('p-1'\)") as lost:
             made.payouts.create(reference="p-1", amount=1, currency="NGN", customer={})
         assert lost.value.reference == "p-1"
         assert len(service.requests) == 3
@@ -165,6 +207,14 @@ class TestRetries:
         with pytest.raises(sluice.NotSent):
             made.payments.get("r")
         assert len(service.requests) == 1
+
+    def test_end_after_a_minute_whatever_is_left(self, client, waits, monkeypatch):
+        made, service = client(*[problem_with(retry_after="25")] * 4, retries=9)
+        monkeypatch.setattr("time.monotonic", lambda: sum(waits))
+
+        with pytest.raises(sluice.RateLimited):
+            made.payments.get("r")
+        assert (waits, len(service.requests)) == ([25, 25], 3)
 
     @pytest.mark.parametrize("call", ["capture", "void", "cancel"])
     def test_are_for_what_the_contract_makes_repeatable(self, client, call):
@@ -205,6 +255,43 @@ def problem_with(**headers):
     return answer(429, {"code": "rate_limited"}, **headers)
 
 
+class TestUnknownOutcome:
+    @pytest.mark.parametrize(
+        ("call", "lookup"),
+        [
+            (lambda made: made.payments.create({"reference": "o-1"}), "payments.get('o-1')"),
+            (lambda made: made.payments.capture("o:1"), "payments.get('o:1')"),
+            (lambda made: made.payments.void("o-1"), "payments.get('o-1')"),
+            (lambda made: made.refunds.create("o-1", reference="f-1"), "refunds.get('f-1')"),
+            (lambda made: made.virtual_accounts.dynamic(reference="a-1"), "virtual_accounts.get('a-1')"),
+            (lambda made: made.virtual_accounts.deactivate("a-1"), "virtual_accounts.get('a-1')"),
+            (lambda made: made.payment_links.update("l-1", title="x"), "payment_links.get('l-1')"),
+            (lambda made: made.events.resend("e-1"), "events.get('e-1')"),
+            (lambda made: made.unapplied_transfers.credit("t-1", reason="x"), "requests.list()"),
+            (lambda made: made.call("POST", "/api/new"), "requests.list()"),
+            (
+                lambda made: made.virtual_accounts.simulate_transfer(account_number="1", amount=1),
+                "requests.list()",
+            ),
+        ],
+    )
+    def test_says_which_call_asks_for_it(self, client, call, lookup):
+        made, _ = client(errors.OutcomeUnknown("lost"), retries=0)
+
+        with pytest.raises(sluice.OutcomeUnknown) as lost:
+            call(made)
+        assert f"The request may have arrived: client.{lookup}" in str(lost.value)
+        assert lost.value.reference in ("o-1", "o:1", "f-1", "a-1", "l-1", "e-1", "t-1", "")
+        if lost.value.reference:
+            assert lost.value.reference in lookup or "t-1" in lost.value.reference
+
+    def test_has_nothing_to_look_up_after_a_get(self, client):
+        made, _ = client(errors.OutcomeUnknown("lost"), retries=0)
+
+        with pytest.raises(sluice.OutcomeUnknown, match=r"^lost$"):
+            made.payments.get("r")
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("status", "code", "kind"),
@@ -230,6 +317,34 @@ class TestErrors:
 
         with pytest.raises(sluice.InvalidRequest, match="amount: This field is required"):
             made.payments.create({})
+
+    def test_compare_what_was_signed_and_mark_the_first_line_that_differs(self, client):
+        made, service = client()
+        theirs = "1767225602\nnonce\nGET\n/api/payments/a%3Ab\ne3b0"
+        service.answers = [problem(401, "invalid_signature", string_to_sign=theirs)]
+
+        with pytest.raises(sluice.AuthenticationFailed) as refused:
+            made.payments.get("a:b")
+
+        text = str(refused.value)
+        for line in (*theirs.split("\n"), *refused.value.signed.split("\n")):
+            assert line in text
+        (marked,) = [line for line in text.splitlines() if line.startswith(">")]
+        assert marked.split()[1] == "timestamp"
+
+    def test_say_that_the_secret_is_another_one_if_nothing_differs(self, client):
+        made, service = client()
+
+        def echo(request):
+            text = signing.string_to_sign(
+                timestamp=request.headers["X-Timestamp"], nonce=request.headers["X-Nonce"],
+                method="GET", target=request.target, body=b"",
+            )  # fmt: skip
+            return problem(401, "invalid_signature", string_to_sign=text)
+
+        service.send = echo
+        with pytest.raises(sluice.AuthenticationFailed, match="secret key is not that of this API key"):
+            made.payments.get("r")
 
     def test_say_what_holds_a_reference(self, client):
         existing = {"id": "7", "status": "failed"}
@@ -274,9 +389,29 @@ class TestClock:
         server_time = int(made._caller._now()) + off
         service.answers = [problem(401, "timestamp_out_of_range", server_time=server_time)]
 
-        with pytest.raises(sluice.AuthenticationFailed) as refused:
+        with pytest.raises(
+            sluice.AuthenticationFailed, match=r"clock of this machine is \d+ s slow"
+        ) as refused:
             made.payments.get("r")
         assert refused.value.document["server_time"] == server_time
+        assert len(service.requests) == 1
+        assert f"{off} s" in str(refused.value) or f"{off - 1} s" in str(refused.value)
+
+    def test_is_forgotten_after_ten_minutes_and_corrected_once_for_each_call(self, client, caplog):
+        made, service = client()
+        now = [1_000_000.0]
+        made._caller._now = lambda: now[0]
+        late = problem(401, "timestamp_out_of_range", server_time=int(now[0]) - 600)
+        service.answers = [late, answer(), answer(), late, late]
+
+        made.payments.get("r")
+        now[0] += 601
+        made.payments.get("r")
+        assert service.requests[2].headers["X-Timestamp"] == str(int(now[0]))
+        with pytest.raises(sluice.AuthenticationFailed):
+            made.payments.get("r")
+        assert len(service.requests) == 5
+        assert "600 s fast" in caplog.text
 
 
 class TestPages:
@@ -295,35 +430,121 @@ class TestPages:
         targets = [request.target for request in service.requests]
         assert targets == ["/api/payments?limit=1", "/api/payments?cursor=a%3ab"]
 
+    @pytest.mark.parametrize(
+        "address", ["x:@evil.example/api", "https://pay.example//evil.example/api", "?a=b"]
+    )
+    def test_keep_to_the_service_whatever_the_answer_says(self, client, address):
+        page = {"data": [], "next": address}
+        made, service = client(answer(document=page), answer(document={"data": [], "next": None}))
+
+        assert list(made.payments.list()) == []
+        assert service.requests[1].target.startswith("/")
+
+    def test_give_each_item_what_came_beside_the_list(self, client):
+        made, _ = client(answer(document={"data": [PAYMENT], "next": None}, x_request_id="r-1"))
+
+        assert made.payments.list().data[0].meta.request_id == "r-1"
+
+    def test_are_errors_if_they_are_no_lists(self, client):
+        made, _ = client(answer(document={"hello": "world"}), retries=0)
+
+        with pytest.raises(sluice.OutcomeUnknown, match="address of the service"):
+            made.payments.list()
+
+
+class TestBanks:
+    def test_are_fetched_again_only_after_a_change(self, client):
+        banks = {"data": [{"code": "058", "name": "GTBank"}]}
+        made, service = client(answer(document=banks, etag='"1"'), Response(304, {}, b""))
+
+        assert made.banks.list() == made.banks.list()
+        assert [request.headers.get("If-None-Match") for request in service.requests] == [None, '"1"']
+
+
+class TestLog:
+    def test_has_path_status_attempt_and_request_id_and_nothing_else(self, client, caplog):
+        caplog.set_level(logging.INFO, "sluice")
+        made, _ = client(errors.NotSent("no"), answer(document={"data": []}, x_request_id="r-7"))
+
+        made.events.list(reference="canary")
+
+        first, second = caplog.messages
+        assert re.fullmatch(r"GET /api/events not sent \d+ ms, attempt 1 ", first)
+        assert re.fullmatch(r"GET /api/events 200 \d+ ms, attempt 2 r-7", second)
+
+
+def shown(problem):
+    """Return a traceback with the variables of every frame, but the test's own."""
+    problem.__traceback__ = problem.__traceback__.tb_next
+    return "".join(traceback.TracebackException.from_exception(problem, capture_locals=True).format())
+
 
 class TestSecrets:
     def test_appear_in_no_text_log_or_traceback(self, client, caplog, card):
         caplog.set_level(logging.DEBUG)
-        lost = [errors.OutcomeUnknown("lost")] * 3
-        made, service = client(
-            *lost, problem(400, "invalid_request"), problem(500, "internal_error"), retries=0
-        )
-        texts = [repr(made), str(made), repr(made.payments), repr(made._caller)]
+        del card["type"]
+        source = sluice.Card(**card | {"cvv": "9137"})
+        refusals = [problem(declared.status, code) for code, declared in ERROR_CODES.items()]
+        lost = [errors.OutcomeUnknown("lost"), errors.NotSent("not sent"), Response(200, {}, b"<html>")]
+        made, service = client(answer(), *lost, *refusals, retries=0)
+        texts = [repr(made), str(made), repr(made.payments), repr(made._caller), f"{source} {source!r}"]
 
-        for _ in range(5):
+        texts.append(repr(made.payments.card(reference="r", amount=1, currency="NGN", source=source)))
+        for _ in range(len(lost) + len(refusals)):
             with pytest.raises(sluice.SluiceError) as failed:
-                made.payments.card(reference="r", amount=1, currency="NGN", source=card)
-            texts += ["".join(traceback.format_exception(failed.value)), repr(failed.value)]
+                made.payments.card(reference="r", amount=1, currency="NGN", source=source)
+            texts += [shown(failed.value), repr(failed.value), repr(vars(failed.value))]
         texts += [repr(request) for request in service.requests]
 
         everything = "\n".join([*texts, caplog.text])
-        for secret in ("canary", card["pan"], '"408"'):
+        assert "**** 4081" in everything
+        for secret in ("canary", card["pan"], "9137"):
+            assert secret not in everything
+
+    def test_appear_in_no_traceback_of_a_connection_that_fails(self, card):
+        del card["type"]
+        source = sluice.Card(**card | {"cvv": "9137"})
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            made = sluice.Sluice(
+                f"http://127.0.0.1:{server.getsockname()[1]}", *KEYS[1:], retries=0, read_timeout=0.1
+            )
+            with pytest.raises(sluice.OutcomeUnknown) as failed:
+                made.payments.card(reference="r", amount=1, currency="NGN", source=source)
+
+        everything = shown(failed.value)
+        assert "**** 4081" in everything
+        for secret in ("canary", card["pan"], "9137"):
             assert secret not in everything
 
     def test_can_not_be_pickled(self, client):
         made, _ = client()
 
-        with pytest.raises(TypeError, match="secret"):
-            pickle.dumps(made)
+        for held in (made, made._caller, made.payments):
+            with pytest.raises(TypeError, match="secret"):
+                pickle.dumps(held)
+
+    def test_of_cards_can_not_be_pickled_or_copied(self, card):
+        del card["type"]
+        for take in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="card"):
+                take(sluice.Card(**card))
+        assert json.loads(json.dumps(sluice.Card(**card)))["pan"] == card["pan"]
 
     @pytest.mark.parametrize(
-        "address", ["http://pay.example", "pay.example", "ftp://pay.example", "https://"]
+        "keys", [("", "sk"), ("pk", ""), ("pk", "sk\n"), ("pk 1", "sk"), ("pk", "s\u043a")]
     )
+    def test_have_the_letters_of_a_key(self, keys):
+        with pytest.raises(ValueError, match="key is empty, or has") as refused:
+            sluice.Sluice("https://pay.example", *keys)
+        assert "sk" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "http://pay.example", "pay.example", "ftp://pay.example", "https://",
+            "https://pay.example/sluice", "https://a:b@pay.example",
+        ],
+    )  # fmt: skip
     def test_do_not_travel_over_http_unless_asked_to(self, address):
         with pytest.raises(ValueError, match="base URL"):
             sluice.Sluice(address, "pk", "sk")
@@ -334,8 +555,6 @@ class TestSecrets:
 
 
 def test_every_code_of_the_service_has_a_class():
-    from config.error_codes import ERROR_CODES  # noqa: PLC0415  (the service; only this test compares them)
-
     assert errors.BY_CODE.keys() == set(ERROR_CODES)
     for code, declared in ERROR_CODES.items():
         assert type(errors.error_of(declared.status, {"code": code})) is errors.BY_CODE[code]

@@ -1,12 +1,14 @@
+import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sluice import signing
+from sluice.cli.main import main
 from sluice.credentials import profiles_file
 
 VECTORS = json.loads(Path(__file__, "../../../../tests/data/signing_vectors.json").resolve().read_text())
@@ -20,15 +22,19 @@ WEBHOOK = VECTORS["webhook"]
 
 
 @pytest.fixture
-def sluice(tmp_path):
-    """Return a function that runs `sluice` in an empty folder."""
+def sluice(tmp_path, monkeypatch, capfdbinary):
+    """Return a function that runs `sluice` in this process, in an empty folder, with these variables only."""
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments, body=b"", **environment):
-        keys = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
-        command = [sys.executable, "-m", "sluice", *arguments]
-        return subprocess.run(
-            command, input=body, env=keys | environment, cwd=tmp_path, capture_output=True, check=False
-        )
+        monkeypatch.setattr("os.environ", {"HOME": str(tmp_path), **environment})
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(body)))
+        try:
+            code = main(arguments)
+        except SystemExit as ended:  # argparse
+            code = ended.code
+        printed = capfdbinary.readouterr()
+        return SimpleNamespace(returncode=code, stdout=printed.out, stderr=printed.err)
 
     return run
 
@@ -198,7 +204,8 @@ class TestVerify:
         assert sluice("verify", WEBHOOK["signature"]).returncode == 2
 
 
-def test_every_command_has_help_with_an_example(sluice):
-    for command in ("sign", "verify"):
-        assert b"Example: sluice" in sluice(command, "--help").stdout
-    assert sluice("--version").stdout.startswith(b"sluice ")
+def test_is_a_module_that_can_be_run():
+    command = [sys.executable, "-m", "sluice", "--version"]
+    done = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, check=True)
+
+    assert done.stdout.startswith(b"sluice ")

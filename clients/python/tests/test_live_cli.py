@@ -134,7 +134,9 @@ class TestPayments:
 
 
 class TestTrigger:
-    def test_plays_the_first_scenario_of_an_event_and_says_that_nothing_listens(self, run):
+    def test_plays_the_first_scenario_of_an_event_and_says_that_nothing_listens(self, run, monkeypatch):
+        monkeypatch.setattr("sluice.cli.trigger.WAIT_SECONDS", 1.0)
+
         code, out, _ = run("trigger", "payment.mismatch", "--json")
 
         document = json.loads(out)
@@ -197,6 +199,15 @@ class TestLogs:
         assert len(references) == 3
         assert len(set(ids)) == len(ids)
         assert sum(entry.method == "POST" for entry in found) >= 3
+
+
+class TestDoctor:
+    def test_finds_nothing_wrong(self, run):
+        code, out, _ = run("doctor", "--json")
+
+        found = {each["check"]: each for each in json.loads(out)["checks"]}
+        assert (code, {each["result"] for each in found.values()} <= {"ok", "warning"}) == (0, True)
+        assert "full access" in found["key"]["detail"]
 
 
 class TestNotReached:

@@ -1,10 +1,13 @@
 import os
 import socket
+import ssl
 import threading
+import time
 
 import pytest
 
 import sluice
+from sluice import transport as transport_module
 from sluice.transport import HttpTransport, Request
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -82,6 +85,28 @@ def test_keeps_a_connection_for_the_next_request():
     assert server.connections == 2
 
 
+def test_closes_connections_that_were_idle_for_too_long(monkeypatch):
+    server = Server(OK, OK)
+    made = transport(server)
+    made.send(Request("GET", "/", {}))
+    later = time.monotonic() + transport_module.IDLE_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+
+    made.send(Request("GET", "/", {}))
+
+    assert server.connections == 2
+
+
+def test_closes_its_idle_connections_at_the_end():
+    server = Server(OK, OK)
+    made = transport(server)
+    made.send(Request("GET", "/", {}))
+
+    made.close()
+
+    assert len(made._pool) == 0
+
+
 def test_opens_another_connection_after_a_fork():
     server = Server(OK, OK, OK)
     made = transport(server)
@@ -117,8 +142,40 @@ def test_sends_through_a_proxy_only_if_told_to(monkeypatch):
     transport(server).send(Request("GET", "/direct", {}))
     assert (len(server.received), len(proxy.received)) == (1, 0)
 
-    transport(server, proxy=proxy.url).send(Request("GET", "/forwarded", {}))
+    with_login = proxy.url.replace("//", "//ada:p%40ss@")
+    transport(server, proxy=with_login).send(Request("GET", "/forwarded", {}))
     assert proxy.received[0].split()[1] == f"{server.url}/forwarded".encode()
+    assert b"Proxy-Authorization: Basic YWRhOnBAc3M=" in proxy.received[0]
+
+
+def test_tunnels_tls_through_a_proxy():
+    proxy = Server(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+    made = HttpTransport("https://pay.example", connect_timeout=2, read_timeout=2, proxy=proxy.url)
+
+    with pytest.raises(sluice.NotSent):
+        made.send(Request("GET", "/", {"X-Signature": "canary"}))
+
+    assert proxy.received[0].startswith(b"CONNECT pay.example:443 ")
+    assert b"canary" not in proxy.received[0]
+
+
+@pytest.mark.parametrize("proxy", ["proxy.example:3128", "socks5://proxy.example", "https://proxy.example"])
+def test_refuses_what_is_no_proxy(proxy):
+    with pytest.raises(ValueError, match="proxy must look like"):
+        HttpTransport("https://pay.example", connect_timeout=1, read_timeout=1, proxy=proxy)
+
+
+def test_verifies_certificates_with_tls_1_2_or_newer(tmp_path):
+    context = HttpTransport("https://pay.example", connect_timeout=1, read_timeout=1)._tls
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_2
+
+    (tmp_path / "ca.pem").write_text("nonsense")
+    for file in ("ca.pem", "missing.pem"):
+        with pytest.raises(ValueError, match=file):
+            HttpTransport(
+                "https://pay.example", connect_timeout=1, read_timeout=1, ca_file=str(tmp_path / file)
+            )
 
 
 class Echo(Server):
@@ -148,4 +205,4 @@ def test_serves_many_threads_without_mixing_answers_up():
         thread.join()
 
     assert wrong == []
-    assert len(made._idle) <= 10
+    assert len(made._pool) <= 10

@@ -1,18 +1,21 @@
+from collections.abc import Iterable
 from typing import Any
-
-from django.core.management.base import BaseCommand
 
 from kit.db import clock
 from kit.plurals import counted
+from merchants.commands import Document, DocumentCommand
 from payments.services.reporting import daily_totals
 
 
-class Command(BaseCommand):
+class Command(DocumentCommand):
     help = (
         "Compute the daily totals of past days, which speed up the dashboard's charts and figures. The scheduler "
         "does this every five minutes. Example: manage.py roll_up_days"
     )
 
-    def handle(self, **options: Any) -> None:
+    def handle(self, *, json: bool, **options: Any) -> None:
         days = list(daily_totals.roll_up(now=clock.now()))
-        self.stdout.write(f"Counted {counted(len(days), 'day')}.")
+        self.show({"days": len(days)}, as_json=json)
+
+    def lines(self, document: Document) -> Iterable[str]:
+        yield f"Counted {counted(document['days'], 'day')}."

@@ -1,15 +1,15 @@
 import signal
 import threading
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from kit.plurals import counted
+from merchants.commands import Document, DocumentCommand
 from webhooks import dispatcher, poll
 
 
-class Command(BaseCommand):
+class Command(DocumentCommand):
     help = (
         "Send due webhook deliveries, without Celery, until Ctrl-C; with --once until nothing is due. "
         "Example: manage.py deliver_webhooks --once"
@@ -18,9 +18,10 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
 
-    def handle(self, *, once: bool, **options: Any) -> None:
+    def handle(self, *, once: bool, json: bool, **options: Any) -> None:
         stopped = threading.Event()
 
         def stop(*_: Any) -> None:
@@ -38,4 +39,7 @@ class Command(BaseCommand):
             total += made
             if made:
                 self.stderr.write(f"{counted(total, 'attempt')} made")
-        self.stdout.write(f"Made {counted(total, 'attempt')}.")
+        self.show({"attempts": total}, as_json=json)
+
+    def lines(self, document: Document) -> Iterable[str]:
+        yield f"Made {counted(document['attempts'], 'attempt')}."

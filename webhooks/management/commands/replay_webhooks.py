@@ -1,8 +1,9 @@
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -10,12 +11,12 @@ from kit.db import clock
 from kit.plurals import counted
 from kit.progress import show_progress
 from merchants.audit import Actor
-from merchants.commands import add_business_argument, chosen_business
+from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
 from webhooks import services
 from webhooks.models import Event
 
 
-class Command(BaseCommand):
+class Command(DocumentCommand):
     help = (
         "Resend deliveries with the same id and body, signed with the current key. Deliveries whose bodies have "
         "been deleted (WEBHOOK_PAYLOAD_RETENTION) cannot be resent. "
@@ -23,6 +24,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
         add_business_argument(parser)
         parser.add_argument("--since", help="created at or after this time, with a UTC offset")
         parser.add_argument("--until", help="created at or before this time, with a UTC offset")
@@ -35,7 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--event", choices=Event.labels, help="only this event kind")
         parser.add_argument("--dry-run", action="store_true", help="show the number without sending")
 
-    def handle(self, *, business: str, state: str, dry_run: bool, **options: Any) -> None:
+    def handle(self, *, business: str, state: str, dry_run: bool, json: bool, **options: Any) -> None:
         chosen = services.replayable(
             business=chosen_business(business),
             states=[state],
@@ -43,12 +45,15 @@ class Command(BaseCommand):
             since=_moment("--since", options["since"]),
             until=_moment("--until", options["until"]),
         ).values_list("pk", flat=True)
-        if dry_run:
-            self.stdout.write(f"Would replay {counted(len(chosen), 'delivery', 'deliveries')}.")
-            return
-        replayed = services.replay(chosen, actor=Actor(name="replay_webhooks"), now=clock.now())
-        going = sum(show_progress(replayed, total=len(chosen), stream=self.stderr))
-        self.stdout.write(f"Replaying {counted(going, 'delivery', 'deliveries')}.")
+        count = len(chosen)
+        if not dry_run:
+            replayed = services.replay(chosen, actor=Actor(name="replay_webhooks"), now=clock.now())
+            count = sum(show_progress(replayed, total=len(chosen), stream=self.stderr))
+        self.show({"dry_run": dry_run, "deliveries": count}, as_json=json)
+
+    def lines(self, document: Document) -> Iterable[str]:
+        does = "Would replay" if document["dry_run"] else "Replaying"
+        yield f"{does} {counted(document['deliveries'], 'delivery', 'deliveries')}."
 
 
 _EVENTS = {event.label: event.value for event in Event}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sluice import signing, webhooks
+from sluice.card import Card
 from sluice.errors import (
     ApiError,
     AuthenticationFailed,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ApiError",
     "AuthenticationFailed",
+    "Card",
     "Conflict",
     "DuplicateReference",
     "Forbidden",

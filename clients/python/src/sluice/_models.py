@@ -10,6 +10,8 @@ from sluice.model import Model
 if TYPE_CHECKING:
     from typing_extensions import Required
 
+    from sluice.card import Card
+
 Asked = Literal['required', 'optional', 'no']
 
 EventName = Literal['payment.success', 'payment.failed', 'payment.mismatch', 'payout.success', 'payout.failed', 'refund.success', 'refund.failed', 'payout.reversed', 'transfer.unapplied', 'settlement.released']
@@ -32,7 +34,7 @@ UnappliedTransferState = Literal['open', 'returned', 'credited']
 
 VirtualAccountStatus = Literal['active', 'inactive']
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AccountHolder(Model):
     """The holder of a virtual account."""
 
@@ -52,7 +54,7 @@ class AccountHolder(Model):
     reference: str
     """Your reference."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AdvancedPayment(Model):
     """The payment as it is now, and what happened."""
 
@@ -167,7 +169,7 @@ class AdvancedPayment(Model):
     advanced: Literal['challenge', 'authorisation', 'session', 'question', 'return']
     """What happened."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AmountRange(Model):
     """The amounts that the payer may choose, minor units."""
 
@@ -180,7 +182,7 @@ class AmountRange(Model):
     suggested: list[int] | None = None
     """What the page proposes."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Balance(Model):
     """What you have in one currency, in minor units."""
 
@@ -193,14 +195,14 @@ class Balance(Model):
     pending: int
     """Earned, and not released yet."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BalanceList(Model):
     """Every currency."""
 
     data: list[Balance]
     """The balances."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Bank(Model):
     """A bank that payouts can reach."""
 
@@ -219,14 +221,14 @@ class Bank(Model):
     currency: str
     """ISO 4217."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BankList(Model):
     """Every bank, sorted by name."""
 
     data: list[Bank]
     """The banks."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Beneficiary(Model):
     """An account and the name of its holder."""
 
@@ -239,7 +241,7 @@ class Beneficiary(Model):
     bank_code: str
     """The bank's `code`."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CardShown(Model):
     """A card, as far as it may be shown."""
 
@@ -261,7 +263,7 @@ class CardShown(Model):
     expiry_year: str
     """Four digits."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Checkout(Model):
     """One payer at one link: who pays how much, and how often they tried."""
 
@@ -298,7 +300,7 @@ class Checkout(Model):
     created_at: str
     """When it was begun."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CheckoutCustomer(Model):
     """What the payer entered."""
 
@@ -311,7 +313,7 @@ class CheckoutCustomer(Model):
     phone: str | None = None
     """Phone number."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CheckoutList(Model):
     """A page of checkouts, newest first."""
 
@@ -324,7 +326,7 @@ class CheckoutList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ClosedDay(Model):
     """What was settled, and your balances afterwards."""
 
@@ -334,7 +336,7 @@ class ClosedDay(Model):
     balance: list[Balance]
     """Every currency."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Collect(Model):
     """What payers are asked for."""
 
@@ -347,7 +349,7 @@ class Collect(Model):
     phone: Asked
     """Phone number."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CustomField(Model):
     """A question of yours."""
 
@@ -360,7 +362,7 @@ class CustomField(Model):
     required: bool
     """Whether payers must answer."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Customer(Model):
     """Payer or beneficiary."""
 
@@ -379,7 +381,7 @@ class Customer(Model):
     merchant_reference: str | None = None
     """Your reference of the customer."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DuplicateReference(Model):
     """The reference belongs to another request."""
 
@@ -416,7 +418,7 @@ class DuplicateReference(Model):
     existing: Existing
     """The resource of the first request with this reference."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EventAttempt(Model):
     """One attempt at a delivery."""
 
@@ -441,7 +443,7 @@ class EventAttempt(Model):
     total_ms: float
     """Milliseconds from the lookup of your host name to the end of your response's headers."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EventInDetail(Model):
     """An event with its body and its attempts."""
 
@@ -480,7 +482,7 @@ class EventInDetail(Model):
     attempts: list[EventAttempt]
     """The stored attempts, oldest first."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EventRecord(Model):
     """An event and the state of its delivery."""
 
@@ -513,7 +515,7 @@ class EventRecord(Model):
     subject: EventSubject | None
     """The object that the event is about; null for a test event."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EventRecordList(Model):
     """A page of events, newest first."""
 
@@ -526,7 +528,7 @@ class EventRecordList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EventSubject(Model):
     """What an event is about."""
 
@@ -542,7 +544,7 @@ class EventSubject(Model):
     request_type: RequestType | None
     """Of a transaction; else null."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Existing(Model):
     """The resource of the first request with this reference."""
 
@@ -552,7 +554,7 @@ class Existing(Model):
     status: Literal['pending', 'success', 'failed', 'active', 'inactive']
     """Its current status."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ExpectedAnswer(Model):
     """What the answer to a step has."""
 
@@ -565,7 +567,7 @@ class ExpectedAnswer(Model):
     response_code: str | None = None
     """Its `response_code`, as well."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FieldError(Model):
     """What is wrong with one field."""
 
@@ -581,7 +583,7 @@ class FieldError(Model):
     suggestion: str | None = None
     """`unknown_field`: the field of this object whose name is closest, if one is close."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LinkCustomer(Model):
     """Who pays."""
 
@@ -594,7 +596,7 @@ class LinkCustomer(Model):
     name: str | None = None
     """Full name."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Movement(Model):
     """A movement of your wallet."""
 
@@ -619,7 +621,7 @@ class Movement(Model):
     created_at: str
     """When it was booked."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MovementList(Model):
     """A page of movements, newest first."""
 
@@ -638,7 +640,7 @@ class MovementList(Model):
     closing_balance: int | None = None
     """At the end of the filtered period, with `currency` only."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Payment(Model):
     """A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet,
     are left out."""
@@ -751,7 +753,7 @@ class Payment(Model):
     completed_at: str | None = None
     """When `status` became `success` or `failed`. Once it is final."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentLink(Model):
     """A payment link: what is paid for, how much, how often and until when."""
 
@@ -842,7 +844,7 @@ class PaymentLink(Model):
     updated_at: str
     """When it was changed, deactivated or activated last."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentLinkList(Model):
     """A page of payment links, newest first."""
 
@@ -855,7 +857,7 @@ class PaymentLinkList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentList(Model):
     """A page of transactions, newest first."""
 
@@ -868,7 +870,7 @@ class PaymentList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Problem(Model):
     """RFC 9457 problem details."""
 
@@ -905,7 +907,7 @@ class Problem(Model):
     message: str | None = None
     """Errors of the simulation: the same as `detail`."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Refund(Model):
     """A refund."""
 
@@ -945,7 +947,7 @@ class Refund(Model):
     destination: RefundDestination | None = None
     """Where the money goes. Refunds of transfer payments."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RefundDestination(Model):
     """The account that a transfer payment is refunded to."""
 
@@ -958,7 +960,7 @@ class RefundDestination(Model):
     bank_code: str
     """The bank's `code`."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RefundList(Model):
     """A page of refunds, newest first."""
 
@@ -971,7 +973,7 @@ class RefundList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RequestLogEntry(Model):
     """An API request in your log."""
 
@@ -1002,7 +1004,7 @@ class RequestLogEntry(Model):
     request_id: str
     """The response's `X-Request-Id`."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RequestLogEntryList(Model):
     """A page of requests, newest first."""
 
@@ -1015,7 +1017,7 @@ class RequestLogEntryList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Reversal(Model):
     """The part of a successful payout that the bank has returned. It was credited to your wallet; the
     fee isn't returned."""
@@ -1029,7 +1031,7 @@ class Reversal(Model):
     reason: str
     """The bank's reason for the last return."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Scenario(Model):
     """A sequence of calls with a known end."""
 
@@ -1056,7 +1058,7 @@ class Scenario(Model):
     ends: ScenarioEnd
     """The outcome."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ScenarioEnd(Model):
     """The outcome, as the answer to `step` shows it."""
 
@@ -1075,7 +1077,7 @@ class ScenarioEnd(Model):
     gateway_code: str | None = None
     """Its `gateway_code`."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ScenarioList(Model):
     """All scenarios, the most usual of each event first."""
 
@@ -1085,7 +1087,7 @@ class ScenarioList(Model):
     data: list[Scenario]
     """The scenarios."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ScenarioStep(Model):
     """A signed call, or the payer's answer to a 3-D Secure page."""
 
@@ -1108,7 +1110,7 @@ class ScenarioStep(Model):
     expect: ExpectedAnswer
     """What the answer has."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Sender(Model):
     """The sender of a transfer. Fields that the bank did not send are left out."""
 
@@ -1121,7 +1123,7 @@ class Sender(Model):
     bank_code: str | None = None
     """Bank code: `code` if GET /api/banks lists the bank."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settlement(Model):
     """A settlement batch: the payments of a business day in one currency. `net` is `gross - fees -
     refunds - brought_forward + carried_forward`."""
@@ -1168,7 +1170,7 @@ class Settlement(Model):
     released_at: str | None = None
     """When its net was credited to your wallet."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SettlementItem(Model):
     """A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`."""
 
@@ -1187,7 +1189,7 @@ class SettlementItem(Model):
     net: int
     """What the line adds to the batch's net."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SettlementItemList(Model):
     """A page of items, in the order of the statement."""
 
@@ -1200,7 +1202,7 @@ class SettlementItemList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SettlementList(Model):
     """A page of settlement batches, newest first."""
 
@@ -1213,7 +1215,7 @@ class SettlementList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SettlementWithItems(Model):
     """A settlement batch with a page of its items."""
 
@@ -1262,7 +1264,7 @@ class SettlementWithItems(Model):
     items: SettlementItemList
     """Its items, oldest first."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Simulated(Model):
     """A simulated transfer arrived."""
 
@@ -1272,7 +1274,7 @@ class Simulated(Model):
     message: str
     """What happened to the transfer."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TransferDetails(Model):
     """Where a payment is transferred to, and what arrived."""
 
@@ -1297,7 +1299,7 @@ class TransferDetails(Model):
     status: Literal['pending', 'success', 'mismatch', 'expired', 'failed']
     """All but `pending` are final."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class UnappliedTransfer(Model):
     """A transfer that matches no payment. It stays open until it is credited to your wallet or returned."""
 
@@ -1338,7 +1340,7 @@ class UnappliedTransfer(Model):
     return_reference: str | None = None
     """The reference of the payout that returns it."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class UnappliedTransferList(Model):
     """A page of unapplied transfers, newest first."""
 
@@ -1351,7 +1353,7 @@ class UnappliedTransferList(Model):
     previous: str | None
     """URL of the previous page; null on the first page."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class VirtualAccount(Model):
     """An account that receives money."""
 
@@ -1373,7 +1375,7 @@ class VirtualAccount(Model):
     metadata: dict[str, str] | None = None
     """Your own keys and values, as you sent them. Present if you sent any."""
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class VirtualAccountList(Model):
     """A page of virtual accounts, newest first."""
 
@@ -1500,7 +1502,7 @@ CardCheckRequest = TypedDict(
     {
         "request_type": "Required[Literal[\"card_check\"]]",
         "currency": "Required[str]",
-        "source": "Required[CheckedSourceRequest]",
+        "source": "Required[CheckedSourceRequest | Card]",
         "reference": "str",
         "amount": "int",
         "metadata": "dict[str, str]",
@@ -1516,7 +1518,7 @@ CardPaymentRequest = TypedDict(
         "reference": "Required[str]",
         "amount": "Required[int]",
         "currency": "Required[str]",
-        "source": "Required[SourceRequest]",
+        "source": "Required[SourceRequest | Card]",
         "redirect_url": "Required[str]",
         "narration": "str",
         "payment_ip": "str",
@@ -1804,7 +1806,7 @@ CardPaymentArguments = TypedDict(
         "reference": "Required[str]",
         "amount": "Required[int]",
         "currency": "Required[str]",
-        "source": "Required[SourceRequest]",
+        "source": "Required[SourceRequest | Card]",
         "redirect_url": "Required[str]",
         "narration": "str",
         "payment_ip": "str",
@@ -1853,7 +1855,7 @@ CardCheckArguments = TypedDict(
     "CardCheckArguments",
     {
         "currency": "Required[str]",
-        "source": "Required[CheckedSourceRequest]",
+        "source": "Required[CheckedSourceRequest | Card]",
         "amount": "int",
         "metadata": "dict[str, str]",
     },

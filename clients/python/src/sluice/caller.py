@@ -7,11 +7,12 @@ import logging
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from sluice import signing
+from sluice import lookups, signing
+from sluice.card import Body
 from sluice.errors import ApiError, NotSent, OutcomeUnknown, TransportError, error_of
 from sluice.transport import Request, Response, Transport
 
@@ -24,7 +25,19 @@ ALL_RETRIES = 60  # seconds
 CLOCK_KEPT = 600  # seconds
 LARGEST_DIFFERENCE = 24 * 3600  # seconds
 SUCCESS = range(200, 300)
-NOT_MODIFIED = 304
+NOT_MODIFIED, UNAUTHORIZED = 304, 401
+NOT_OURS = "The answer is not one of Sluice's: is this the address of the service?"
+# Fields whose float or boolean would be a mistake of the program: 10.0 and True are JSON that looks right.
+WHOLE = {
+    "amount",
+    "min",
+    "max",
+    "suggested",
+    "expiry_duration",
+    "transfer_window",
+    "max_uses",
+    "quantity_max",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,25 @@ class Answer:
 
     document: Any
     meta: Meta
+
+    @property
+    def data(self) -> list[Any]:
+        """The items of a list."""
+        data = self.document.get("data")
+        if not isinstance(data, list):
+            raise OutcomeUnknown(NOT_OURS)
+        return data
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A request before it is signed."""
+
+    method: str
+    target: str
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    reference: str
 
 
 class Caller:
@@ -87,96 +119,95 @@ class Caller:
         :raises ApiError: the service refused it
         :raises NotSent: no byte left
         :raises OutcomeUnknown: the request may have arrived
+        :raises TypeError: an amount is a float or a boolean
         """
-        target = f"{path}?{urlencode(_present(query), doseq=True)}" if _present(query) else path
-        raw = b"" if body is None else json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
-        reference = str((body or {}).get("reference", ""))
+        _check_amounts(body)
+        raw = Body(b"" if body is None else json.dumps(body, separators=(",", ":"), allow_nan=False).encode())
+        target = _target(path, query)
+        call = _Call(method, target, raw, headers or {}, lookups.reference_of(target, body))
         if is_repeatable is None:
-            is_repeatable = method == "GET" or bool(reference)
-        return self._repeated(
-            lambda: self._attempt(method, target, raw, dict(headers or {}), reference),
-            retries=self._retries if is_repeatable else 0,
-        )
+            is_repeatable = method == "GET" or bool((body or {}).get("reference"))
+        return self._repeated(call, retries=self._retries if is_repeatable else 0)
 
-    def _repeated(self, attempt: Callable[[], Answer], *, retries: int) -> Answer:
-        deadline = self._now() + ALL_RETRIES
-        number = 0
+    def _repeated(self, call: _Call, *, retries: int) -> Answer:
+        deadline = time.monotonic() + ALL_RETRIES
+        number, is_corrected = 0, False
+        wait: float | None
         while True:
             try:
-                return attempt()
+                return self._attempt(call, number + 1)
             except (TransportError, ApiError) as problem:
-                wait = _wait(problem, number)
-                if number == retries or wait is None or self._now() + wait > deadline:
+                if not is_corrected and self._learn_the_time(problem):
+                    is_corrected, wait = True, 0.0
+                else:
+                    wait = _wait(problem, number)
+                    if number >= retries:
+                        raise
+                    number += 1
+                if wait is None or time.monotonic() + wait > deadline:
                     raise
             self._sleep(wait)
-            number += 1
 
-    def _attempt(
-        self, method: str, target: str, body: bytes, headers: dict[str, str], reference: str
-    ) -> Answer:
-        try:
-            return self._send(method, target, body, headers, reference)
-        except ApiError as refused:
-            if not self._learn_the_time(refused):
-                raise
-        return self._send(method, target, body, headers, reference)
-
-    def _send(self, method: str, target: str, body: bytes, headers: dict[str, str], reference: str) -> Answer:
-        request = Request(method, target, self._headers(method, target, body) | headers, body)
+    def _attempt(self, call: _Call, number: int) -> Answer:
+        request = Request(call.method, call.target, self._headers(call), call.body)
         started = time.monotonic()
+        status: object = "not sent"
+        request_id = ""
         try:
             response = self.transport.send(request)
-        except TransportError as problem:
-            self._log(request, type(problem).__name__, started, "")
-            if isinstance(problem, OutcomeUnknown) and reference:
-                text = f"{problem} The request may have arrived: look up or repeat {reference!r}."
-                raise OutcomeUnknown(text, reference=reference) from problem
-            raise
-        self._log(request, response.status, started, response.headers.get("x-request-id", ""))
-        return _read(response)
+            status, request_id = response.status, response.headers.get("x-request-id", "")
+            return _read(response, request)
+        except OutcomeUnknown as problem:
+            status = status if isinstance(status, int) else "unknown"
+            if call.method == "GET":
+                raise
+            text = f"{problem} The request may have arrived: {lookups.advice(call.target, call.reference)}"
+            raise OutcomeUnknown(text, reference=call.reference) from problem.__cause__
+        finally:
+            milliseconds = (time.monotonic() - started) * 1000
+            path = call.target.partition("?")[0]
+            log.info(
+                "%s %s %s %.0f ms, attempt %d %s", call.method, path, status, milliseconds, number, request_id
+            )
 
-    def _headers(self, method: str, target: str, body: bytes) -> dict[str, str]:
+    def _headers(self, call: _Call) -> dict[str, str]:
         difference, until = self._clock
         now = self._now()
         signed = signing.headers(
             api_key=self._api_key,
             secret_key=self._secret_key,
-            method=method,
-            target=target,
-            body=body,
+            method=call.method,
+            target=call.target,
+            body=call.body,
             timestamp=int(now + (difference if now < until else 0)),
         )
-        common = {"Accept": "application/json", "User-Agent": self._user_agent, **signed}
-        is_write = method not in ("GET", "HEAD")
-        return common | (
-            {"Content-Type": "application/json", "Content-Length": str(len(body))} if is_write else {}
-        )
+        made = {"Accept": "application/json", "User-Agent": self._user_agent, **signed}
+        if call.method not in ("GET", "HEAD"):
+            made |= {"Content-Type": "application/json", "Content-Length": str(len(call.body))}
+        return made | dict(call.headers)
 
-    def _learn_the_time(self, refused: ApiError) -> bool:
+    def _learn_the_time(self, problem: Exception) -> bool:
         """Return whether the call should be repeated with the service's time, which is kept for ten minutes."""
-        server_time = refused.document.get("server_time")
-        if refused.code != "timestamp_out_of_range" or not isinstance(server_time, int):
+        if not isinstance(problem, ApiError) or problem.code != "timestamp_out_of_range":
+            return False
+        server_time = problem.document.get("server_time")
+        if not self._correct_clock or not isinstance(server_time, int):
             return False
         now = self._now()
         difference = server_time - now
-        if not self._correct_clock or abs(difference) > LARGEST_DIFFERENCE:
+        if abs(difference) > LARGEST_DIFFERENCE:
             return False
-        log.warning(
-            "the clock of this machine is %d s %s", abs(difference), "slow" if difference > 0 else "fast"
-        )
+        side = "slow" if difference > 0 else "fast"
+        log.warning("the clock of this machine is %d s %s", abs(difference), side)
         self._clock = (difference, now + CLOCK_KEPT)
         return True
 
-    def _log(self, request: Request, status: object, started: float, request_id: str) -> None:
-        path = request.target.partition("?")[0]
-        milliseconds = (time.monotonic() - started) * 1000
-        log.info("%s %s %s %.0f ms %s", request.method, path, status, milliseconds, request_id)
 
-
-def _read(response: Response) -> Answer:
+def _read(response: Response, request: Request) -> Answer:
     """Return the body of a success.
 
     :raises ApiError: the status is no success
+    :raises OutcomeUnknown: the answer is a success, but not a JSON object
     """
     meta = Meta(
         status=response.status,
@@ -190,12 +221,23 @@ def _read(response: Response) -> Answer:
         document = json.loads(response.body) if response.body else None
     except ValueError:
         document = None
-    if response.status in SUCCESS and document is not None:
+    if response.status in SUCCESS:
+        if not isinstance(document, dict):
+            raise OutcomeUnknown(NOT_OURS)
         return Answer(document, meta)
     problem = document if isinstance(document, dict) else {}
-    if response.status in SUCCESS:
-        raise OutcomeUnknown("The answer is not JSON: is this the address of the service?")
-    raise error_of(response.status, problem, retry_after=_retry_after(response))
+    signed = _string_to_sign(request) if response.status == UNAUTHORIZED else ""
+    raise error_of(response.status, problem, retry_after=_retry_after(response), signed=signed)
+
+
+def _string_to_sign(request: Request) -> str:
+    return signing.string_to_sign(
+        timestamp=request.headers["X-Timestamp"],
+        nonce=request.headers["X-Nonce"],
+        method=request.method,
+        target=request.target,
+        body=request.body,
+    )
 
 
 def _retry_after(response: Response) -> float | None:
@@ -218,5 +260,33 @@ def _drawn(number: int) -> float:
     return random.uniform(0, FIRST_WAIT * 2**number)  # noqa: S311  (spreads retries; not a secret)
 
 
-def _present(query: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {name: value for name, value in (query or {}).items() if value is not None}
+def _target(path: str, query: Mapping[str, Any] | None) -> str:
+    """Return the target, as it is signed and sent. A path that has a query is used as it is."""
+    if not path.startswith("/"):
+        raise ValueError("A path starts with a slash, such as /api/banks.")
+    given = {name: _text(value) for name, value in (query or {}).items() if value is not None}
+    separator = "&" if "?" in path else "?"
+    return signing.encoded(f"{path}{separator}{urlencode(given)}" if given else path)
+
+
+def _text(value: Any) -> str:
+    """Return a value of a query: booleans and times as the API writes them."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)
+
+
+def _check_amounts(node: Any, name: str = "") -> None:
+    """Check that amounts and other whole numbers are ints, at any depth. The value is not repeated.
+
+    :raises TypeError: one is a float or a boolean
+    """
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            _check_amounts(value, str(key))
+    elif isinstance(node, list | tuple):
+        for value in node:
+            _check_amounts(value, name)
+    elif isinstance(node, float) or (isinstance(node, bool) and name in WHOLE):
+        kind = type(node).__name__
+        raise TypeError(f"{name} must be an int, in minor units if it is an amount, not a {kind}.")

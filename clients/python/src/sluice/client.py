@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from sluice import credentials
 from sluice.caller import Caller
@@ -51,8 +50,9 @@ class Sluice:
         ca_file: str | None = None,
         transport: Transport | None = None,
     ) -> None:
-        if not api_key or not secret_key:
-            raise ValueError("The API key or the secret key is empty.")
+        for name, key in {"API key": api_key, "secret key": secret_key}.items():
+            if not key.isascii() or not key.isprintable() or not key or " " in key:
+                raise ValueError(f"The {name} is empty, or has blanks or other characters that no key has.")
         self.base_url = base_url.rstrip("/")
         self._api_key = api_key
         self._http = None
@@ -65,7 +65,6 @@ class Sluice:
                 proxy=proxy,
                 ca_file=ca_file,
             )
-        self._prefix = urlsplit(self.base_url).path
         self._caller = Caller(
             api_key=api_key,
             secret_key=secret_key,
@@ -119,7 +118,10 @@ class Sluice:
     def call(
         self, method: str, path: str, query: dict[str, Any] | None = None, body: dict[str, Any] | None = None
     ) -> Any:
-        """Make a signed call that this version has no method for, and return the JSON of the answer."""
+        """Make a signed call that this version has no method for, and return the JSON of the answer.
+
+        A path may have a query, which is sent as it is; blanks and what is not ASCII are percent-encoded.
+        """
         return self._caller.call(method, path, query=query, body=body).document
 
     def close(self) -> None:

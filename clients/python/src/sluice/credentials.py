@@ -2,8 +2,9 @@
 
 import json
 import os
+import secrets
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sluice.errors import SluiceError
@@ -22,37 +23,44 @@ class NoCredentials(SluiceError):
 
 @dataclass(frozen=True)
 class Credentials:
-    """An address and a key pair. Its text shows no secret."""
+    """An address and a key pair. Its text shows no secret. `notice` says where they come from if that may surprise."""
 
     base_url: str
     api_key: str
     secret_key: str = field(repr=False)
     source: str = ""
+    notice: str = ""
 
 
-def find(profile: str | None = None) -> Credentials:
+def find(profile: str | None = None, base_url: str | None = None) -> Credentials:
     """Return the first that applies: the profile, the environment, the default profile, the sandbox of this folder.
+
+    `base_url` replaces its address.
 
     :raises NoCredentials: none applies, or the one that does is incomplete
     """
     if profile:
-        return from_profile(profile)
-    if any(os.environ.get(name) for name in VARIABLES[1:]):
-        return from_environment()
-    if DEFAULT_PROFILE in _profiles():
-        return from_profile(DEFAULT_PROFILE)
-    return from_sandbox()
+        found = from_profile(profile)
+    elif any(os.environ.get(name) for name in VARIABLES):
+        found = from_environment(base_url)
+    elif DEFAULT_PROFILE in profiles():
+        found = from_profile(DEFAULT_PROFILE)
+    else:
+        found = from_sandbox()
+    return replace(found, base_url=base_url, source=f"{found.source} and --base-url") if base_url else found
 
 
-def from_environment() -> Credentials:
+def from_environment(base_url: str | None = None) -> Credentials:
     """Return the keys of SLUICE_BASE_URL, SLUICE_API_KEY and SLUICE_SECRET_KEY.
 
     :raises NoCredentials: a variable is missing
     """
-    missing = [name for name in VARIABLES if not os.environ.get(name)]
+    given = {name: os.environ.get(name) for name in VARIABLES}
+    given[VARIABLES[0]] = base_url or given[VARIABLES[0]]
+    missing = [name for name, value in given.items() if not value]
     if missing:
         raise NoCredentials(f"Set {', '.join(missing)} as well.")
-    base_url, api_key, secret_key = (os.environ[name] for name in VARIABLES)
+    base_url, api_key, secret_key = map(str, given.values())
     return Credentials(base_url, api_key, secret_key, source="the environment")
 
 
@@ -61,7 +69,7 @@ def from_profile(name: str) -> Credentials:
 
     :raises NoCredentials: there is no such profile, or others can read the file
     """
-    found = _profiles().get(name)
+    found = profiles().get(name)
     if not isinstance(found, dict):
         raise NoCredentials(f"There is no profile {name} in {profiles_file()}.")
     return _of_document(found, source=f"the profile {name}")
@@ -72,13 +80,19 @@ def from_sandbox(folder: Path | None = None) -> Credentials:
 
     :raises NoCredentials: there is none
     """
-    place = folder or _current_sandbox()
+    place = folder or _named_sandbox() or _current_sandbox()
     file = place / "credentials.json"
     if not file.is_file():
         raise NoCredentials(
             f"No keys: there is no sandbox in {place}. Start one with `make run`, or set {', '.join(VARIABLES)}."
         )
-    return _of_document(_read(file), source=f"the sandbox in {place}")
+    found = _of_document(_read(file), source=f"the sandbox in {place}")
+    is_elsewhere = folder is None and not _named_sandbox() and place != SANDBOX
+    return (
+        replace(found, notice=f"Using the sandbox in {place}, which was started last.")
+        if is_elsewhere
+        else found
+    )
 
 
 def store(name: str, keys: Credentials) -> None:
@@ -87,15 +101,15 @@ def store(name: str, keys: Credentials) -> None:
     :raises NoCredentials: the file can be read by others, or is not ours
     """
     document = {"base_url": keys.base_url, "api_key": keys.api_key, "secret_key": keys.secret_key}
-    _write(_profiles() | {name: document})
+    _write(profiles() | {name: document})
 
 
 def forget(name: str) -> bool:
     """Remove a profile, and return whether there was one."""
-    profiles = _profiles()
-    is_known = profiles.pop(name, None) is not None
+    left = profiles()
+    is_known = left.pop(name, None) is not None
     if is_known:
-        _write(profiles)
+        _write(left)
     return is_known
 
 
@@ -105,31 +119,41 @@ def profiles_file() -> Path:
 
 
 def _current_sandbox() -> Path:
-    """Return the folder that the last sandbox wrote into `var/sandbox.current`, or the default one."""
+    """Return the folder of the sandbox that was started last, or the default one."""
     try:
         folder = Path(str(_read(CURRENT)["folder"]))
     except (NoCredentials, KeyError):
         return SANDBOX
-    return folder if (folder / "credentials.json").is_file() else SANDBOX
+    is_there = (folder / "credentials.json").is_file() and folder.resolve() != SANDBOX.resolve()
+    return folder if is_there else SANDBOX
 
 
-def _profiles() -> dict[str, object]:
+def _named_sandbox() -> Path | None:
+    named = os.environ.get("SANDBOX_DATA")
+    return Path(named) if named else None
+
+
+def profiles() -> dict[str, object]:
+    """Return the stored profiles by their names.
+
+    :raises NoCredentials: others can read the file, or it is not ours
+    """
     file = profiles_file()
     if not file.is_file():
         return {}
-    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+    if stat.S_IMODE(file.stat().st_mode) & ~0o600:
         raise NoCredentials(f"{file} can be read by others: chmod 600 {file}")
     return _read(file)
 
 
-def _write(profiles: dict[str, object]) -> None:
+def _write(document: dict[str, object]) -> None:
     """Replace the file in one step, so that it is never half written, nor readable by others for a moment."""
     file = profiles_file()
     file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    draft = file.with_suffix(f".{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        json.dump(profiles, opened, indent=2)
+        json.dump(document, opened, indent=2)
         opened.write("\n")
     draft.replace(file)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+SIGNED_LINES = ("timestamp", "nonce", "method", "target", "body hash")
+
 
 class SluiceError(Exception):
     """Anything that this client raises about a request, an answer or an event."""
@@ -33,11 +35,19 @@ class ApiError(SluiceError):
     """The service refused a request. Decide by `code`.
 
     `errors` has an object for each wrong field, with `field`, `code` and `message`; `retry_after` is in seconds;
-    `document` is the whole answer (RFC 9457).
+    `document` is the whole answer (RFC 9457). `signed` is the text that this client signed, after a 401.
     """
 
-    def __init__(self, status: int, document: Mapping[str, Any], *, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        document: Mapping[str, Any],
+        *,
+        retry_after: float | None = None,
+        signed: str = "",
+    ) -> None:
         self.status = status
+        self.signed = signed
         self.document = document
         self.code = str(document.get("code", ""))
         self.title = str(document.get("title", ""))
@@ -62,7 +72,37 @@ class InvalidRequest(ApiError):
 
 
 class AuthenticationFailed(ApiError):
-    """401: the key, the signature, the timestamp or the nonce."""
+    """401: the key, the signature, the timestamp or the nonce.
+
+    Its text compares what the service and this client signed, and says how far this machine's clock is off.
+    """
+
+    def _text(self) -> str:
+        return super()._text() + self._clock() + self._comparison()
+
+    def _clock(self) -> str:
+        server_time, own = self.document.get("server_time"), self.signed.partition("\n")[0]
+        if self.code != "timestamp_out_of_range" or not isinstance(server_time, int) or not own.isdecimal():
+            return ""
+        difference = server_time - int(own)
+        return f"\nThe clock of this machine is {abs(difference)} s {'slow' if difference > 0 else 'fast'}."
+
+    def _comparison(self) -> str:
+        """Return both texts side by side, with a mark at the first line that differs."""
+        theirs = str(self.document.get("string_to_sign") or "").split("\n")
+        ours = self.signed.split("\n")
+        if len(theirs) != len(SIGNED_LINES) or len(ours) != len(SIGNED_LINES):
+            return ""
+        differing = next((place for place in range(len(ours)) if ours[place] != theirs[place]), None)
+        width = max(map(len, [*theirs, "the service signed"]))
+        rows = [f"  {'':10}  {'the service signed':{width}}  this client signed"]
+        rows += [
+            f"{'>' if place == differing else ' '} {name:10}  {theirs[place]:{width}}  {ours[place]}"
+            for place, name in enumerate(SIGNED_LINES)
+        ]
+        if differing is None:
+            rows.append("Both are the same, so the secret key is not that of this API key.")
+        return "\n" + "\n".join(rows)
 
 
 class Forbidden(ApiError):
@@ -159,7 +199,9 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 _CLIENT_ERRORS, _SERVER_ERRORS = range(400, 500), range(500, 600)
 
 
-def error_of(status: int, document: Mapping[str, Any], *, retry_after: float | None = None) -> ApiError:
+def error_of(
+    status: int, document: Mapping[str, Any], *, retry_after: float | None = None, signed: str = ""
+) -> ApiError:
     """Return the error of an answer: of its code, or of its status if this version does not know the code.
 
     >>> error_of(409, {"code": "duplicate_reference", "existing": {"id": "7", "status": "failed"}}).first_status
@@ -168,7 +210,7 @@ def error_of(status: int, document: Mapping[str, Any], *, retry_after: float | N
     'InvalidRequest'
     """
     kind = BY_CODE.get(str(document.get("code", ""))) or _BY_STATUS.get(status) or _of_range(status)
-    return kind(status, document, retry_after=retry_after)
+    return kind(status, document, retry_after=retry_after, signed=signed)
 
 
 def _of_range(status: int) -> type[ApiError]:

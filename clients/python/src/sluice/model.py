@@ -15,7 +15,7 @@ M = TypeVar("M", bound="Model")
 ATTRIBUTES = {"3ds": "three_ds"}  # names that may not begin with a digit
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Model:
     """An answer of the API. `extra` has the fields that this version does not know, `meta` what came beside the body."""
 

@@ -39,13 +39,14 @@ class Page(Generic[T]):
             page = page._fetch(page.next)
 
 
-def target_of(address: str | None) -> str | None:
-    """Return path and query of an address, exactly as they are.
+def target_of(address: object) -> str | None:
+    """Return path and query of an address, exactly as they are. The path begins with a slash.
 
     >>> target_of("https://pay.example/api/payments?cursor=a%3ab&limit=2")
     '/api/payments?cursor=a%3ab&limit=2'
     """
-    if address is None:
+    if not isinstance(address, str) or not address:
         return None
     parts = urlsplit(address)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+    path = "/" + parts.path.removeprefix("/")
+    return f"{path}?{parts.query}" if parts.query else path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from sluice import _models as models
-from sluice.caller import Caller
+from sluice.caller import Answer, Caller
 from sluice.errors import SluiceError
 from sluice.model import Model
 from sluice.pages import Page, target_of
@@ -29,7 +29,6 @@ CHECKS_PREFIX = "check-"
 CHECK_LETTERS = 24
 POLL_SECONDS = 1.0
 WIRE = {"three_ds": "3ds"}  # names that may not begin with a digit in Python
-WHOLE = {"amount", "expiry_duration", "max_uses"}
 
 
 class Resource:
@@ -50,7 +49,7 @@ class Resource:
         *,
         is_repeatable: bool | None = None,
     ) -> M:
-        answer = self._caller.call("POST", path, body=_checked(body or {}), is_repeatable=is_repeatable)
+        answer = self._caller.call("POST", path, body=body or {}, is_repeatable=is_repeatable)
         return kind.read(answer.document, answer.meta)
 
     def _list(
@@ -58,7 +57,7 @@ class Resource:
     ) -> Page[M]:
         answer = self._caller.call("GET", path, query=_known(filters, known) if filters else None)
         return Page(
-            data=[kind.read(each) for each in answer.document["data"]],
+            data=_models(kind, answer),
             next=target_of(answer.document.get("next")),
             meta=answer.meta,
             _fetch=lambda target: self._list(kind, target),
@@ -208,7 +207,7 @@ class Banks(Resource):
         answer = self._caller.call("GET", BANKS, headers={"If-None-Match": known[0]} if known else None)
         if answer.document is None and known:
             return known[1]
-        banks = [models.Bank.read(each) for each in answer.document["data"]]
+        banks = _models(models.Bank, answer)
         self._known = (answer.meta.headers.get("etag", ""), banks)
         return banks
 
@@ -223,8 +222,7 @@ class Balance(Resource):
 
     def get(self) -> list[models.Balance]:
         """Return a balance for each currency."""
-        answer = self._caller.call("GET", BALANCE)
-        return [models.Balance.read(each, answer.meta) for each in answer.document["data"]]
+        return _models(models.Balance, self._caller.call("GET", BALANCE))
 
     def movements(self, **filters: Unpack[models.ListMovementsQuery]) -> Page[models.Movement]:
         return self._list(models.Movement, f"{BALANCE}/movements", filters, models.ListMovementsQuery)
@@ -280,7 +278,7 @@ class PaymentLinks(Resource):
         return self._list(models.PaymentLink, LINKS, filters, models.ListPaymentLinksQuery)
 
     def update(self, reference: str, **changes: Unpack[models.LinkChangeArguments]) -> models.PaymentLink:
-        body = _checked(_known(changes, models.LinkChangeArguments, keep_none=True))
+        body = _known(changes, models.LinkChangeArguments, keep_none=True)
         answer = self._caller.call("PATCH", _path(LINKS, reference), body=body, is_repeatable=True)
         return models.PaymentLink.read(answer.document, answer.meta)
 
@@ -325,8 +323,7 @@ class Sandbox(Resource):
 
     def scenarios(self) -> list[models.Scenario]:
         """List what can be made to happen."""
-        answer = self._caller.call("GET", "/api/sandbox/scenarios")
-        return [models.Scenario.read(each) for each in answer.document["data"]]
+        return _models(models.Scenario, self._caller.call("GET", "/api/sandbox/scenarios"))
 
     def play(self, name: str, changes: Mapping[str, Any] | None = None) -> Played:
         """Play a scenario by its name, with changes such as `{"pay.amount": 500}`.
@@ -379,17 +376,9 @@ def _known(given: Mapping[str, Any], arguments: Any, *, keep_none: bool = False)
     return {WIRE.get(name, name): value for name, value in given.items() if keep_none or value is not None}
 
 
-def _checked(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body. Numbers of the API are whole, so that 10.0 or True is a mistake of the program.
-
-    :raises TypeError: a value is a float, or an amount a boolean
-    """
-    for name, value in body.items():
-        if isinstance(value, float) or (isinstance(value, bool) and name in WHOLE):
-            raise TypeError(f"{name} must be an int, in minor units if it is an amount, not {value!r}.")
-        if isinstance(value, Mapping):
-            _checked(value)
-    return dict(body)
+def _models(kind: type[M], answer: Answer) -> list[M]:
+    """Return the items of a list. Each has the meta of the answer."""
+    return [kind.read(each, answer.meta) for each in answer.data]
 
 
 def _present(**values: Any) -> dict[str, Any]:

@@ -16,6 +16,19 @@ import hashlib
 import hmac
 import secrets
 import time
+from urllib.parse import quote
+
+# Printable ASCII is sent as it is, `%` included.
+SENT_AS_IT_IS = "".join(map(chr, range(0x21, 0x7F)))
+
+
+def encoded(target: str) -> str:
+    """Return a target that can be sent: blanks, control characters and what is not ASCII become `%` and hex digits.
+
+    >>> encoded("/api/payments?a=%3a~:b c\u00e9")
+    '/api/payments?a=%3a~:b%20c%C3%A9'
+    """
+    return quote(target, safe=SENT_AS_IT_IS)
 
 
 def string_to_sign(*, timestamp: str, nonce: str, method: str, target: str, body: bytes) -> str:

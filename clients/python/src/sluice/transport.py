@@ -12,9 +12,10 @@ import select
 import ssl
 import threading
 import time
+from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from sluice.errors import NotSent, OutcomeUnknown, TransportError
 
@@ -56,10 +57,11 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """Connections to one service, kept for the next request. May be used by several threads.
+    """HTTP to one service, over connections that are kept for the next request. May be used by several threads.
 
-    Timeouts are in seconds: to connect, and between two reads. A process that forks forgets the connections, because two
-    processes must not share one.
+    Timeouts are in seconds: to connect, and between two reads. `proxy` is an address such as
+    `http://user:password@proxy.example:3128`; TLS goes through it by a tunnel. `ca_file` has the certificates to trust,
+    in place of the machine's.
     """
 
     def __init__(
@@ -72,44 +74,41 @@ class HttpTransport:
         proxy: str | None = None,
         ca_file: str | None = None,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError("The base URL must look like https://pay.example.com.")
+        parts = _checked(base_url)
         if parts.scheme == "http" and parts.hostname not in LOOPBACK and not insecure_http:
             raise ValueError("The base URL must be https; insecure_http=True allows http to any host.")
-        self._is_tls, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._authority, self._host, self._port = parts.netloc, parts.hostname or "", parts.port
         self._connect_timeout, self._read_timeout = connect_timeout, read_timeout
-        self._proxy = urlsplit(proxy) if proxy else None
-        self._ca_file = ca_file
-        self._tls: ssl.SSLContext | None = None
-        self._lock = threading.Lock()
-        self._idle: list[tuple[http.client.HTTPConnection, float]] = []
-        self._process = os.getpid()
+        self._proxy = _checked_proxy(proxy) if proxy else None
+        self._tls = _tls_context(ca_file) if parts.scheme == "https" else None
+        self._pool = Pool()
 
     def send(self, request: Request) -> Response:
-        connection = self._take() or self._connect()
+        pool = self._own_pool()
+        connection = pool.take() or self._connect()
         try:
             response = self._exchange(connection, request)
         except BaseException:
             connection.close()
             raise
-        if response.headers.get("connection", "").lower() == "close":
-            connection.close()
-        else:
-            self._keep(connection)
+        pool.keep(connection)
         return response
 
     def close(self) -> None:
         """Close the idle connections."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for connection, _ in idle:
-            connection.close()
+        self._own_pool().close()
+
+    def _own_pool(self) -> Pool:
+        """Return the connections of this process: after a fork, none, because two processes must not share one."""
+        pool = self._pool
+        if pool.process != os.getpid():
+            pool = self._pool = Pool()
+        return pool
 
     def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Response:
         try:
             connection.putrequest(request.method, self._request_target(request), skip_accept_encoding=True)
-            for name, value in request.headers.items():
+            for name, value in (request.headers | self._forwarding()).items():
                 connection.putheader(name, value)
             connection.endheaders(request.body or None)
             answer = connection.getresponse()
@@ -117,7 +116,10 @@ class HttpTransport:
             if answer.length:  # a read with a limit does not complain about an end that comes too early
                 raise http.client.IncompleteRead(body, answer.length)
         except (OSError, http.client.HTTPException) as problem:
-            raise OutcomeUnknown(f"The connection failed: {_words(problem)}.") from problem
+            # Without the frames of http.client, whose variables hold the request.
+            raise OutcomeUnknown(f"The connection failed: {_words(problem)}.") from problem.with_traceback(
+                None
+            )
         if len(body) > MAX_ANSWER:
             raise OutcomeUnknown(f"The answer has more than {MAX_ANSWER} bytes.")
         headers = {name.lower(): value for name, value in answer.getheaders()}
@@ -125,10 +127,11 @@ class HttpTransport:
 
     def _request_target(self, request: Request) -> str:
         """Return the target, with the address in front if a proxy forwards it without a tunnel."""
-        if self._proxy is None or self._is_tls:
-            return request.target
-        port = f":{self._port}" if self._port else ""
-        return f"http://{self._host}{port}{request.target}"
+        is_forwarded = self._proxy is not None and self._tls is None
+        return f"http://{self._authority}{request.target}" if is_forwarded else request.target
+
+    def _forwarding(self) -> dict[str, str]:
+        return _proxy_headers(self._proxy) if self._proxy is not None and self._tls is None else {}
 
     def _connect(self) -> http.client.HTTPConnection:
         connection = self._new()
@@ -144,26 +147,28 @@ class HttpTransport:
         host, port = self._host, self._port
         if self._proxy is not None:
             host, port = self._proxy.hostname or "", self._proxy.port
-        if not self._is_tls:
+        if self._tls is None:
             return http.client.HTTPConnection(host, port, timeout=self._connect_timeout)
-        connection = http.client.HTTPSConnection(
-            host, port, timeout=self._connect_timeout, context=self._tls_context()
-        )
+        connection = http.client.HTTPSConnection(host, port, timeout=self._connect_timeout, context=self._tls)
         if self._proxy is not None:
-            connection.set_tunnel(self._host, self._port or 443)
+            connection.set_tunnel(self._host, self._port or 443, headers=_proxy_headers(self._proxy))
         return connection
 
-    def _tls_context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context(cafile=self._ca_file)
-            self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
-        return self._tls
 
-    def _take(self) -> http.client.HTTPConnection | None:
+class Pool:
+    """Idle connections of one process."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self._lock = threading.Lock()
+        self._idle: list[tuple[http.client.HTTPConnection, float]] = []
+
+    def __len__(self) -> int:
+        return len(self._idle)
+
+    def take(self) -> http.client.HTTPConnection | None:
         """Return an idle connection that is still open, the youngest first."""
         with self._lock:
-            if self._process != os.getpid():  # forked: the connections are the parent's
-                self._idle, self._process = [], os.getpid()
             while self._idle:
                 connection, since = self._idle.pop()
                 if time.monotonic() - since < IDLE_SECONDS and not _is_closed(connection):
@@ -171,12 +176,57 @@ class HttpTransport:
                 connection.close()
         return None
 
-    def _keep(self, connection: http.client.HTTPConnection) -> None:
+    def keep(self, connection: http.client.HTTPConnection) -> None:
         with self._lock:
             if len(self._idle) < MAX_IDLE and connection.sock is not None:
                 self._idle.append((connection, time.monotonic()))
                 return
         connection.close()
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            connection.close()
+
+
+def _checked(base_url: str) -> SplitResult:
+    """Return the parts of the service's address.
+
+    :raises ValueError: it is no address of a service
+    """
+    parts = urlsplit(base_url)
+    is_address = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    if not is_address or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("The base URL must look like https://pay.example.com, without a path.")
+    return parts
+
+
+def _checked_proxy(address: str) -> SplitResult:
+    parts = urlsplit(address)
+    if parts.scheme != "http" or not parts.hostname:
+        raise ValueError("The proxy must look like http://proxy.example.com:3128.")
+    return parts
+
+
+def _proxy_headers(proxy: SplitResult) -> dict[str, str]:
+    if proxy.username is None:
+        return {}
+    login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {b64encode(login.encode()).decode()}"}
+
+
+def _tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """Return TLS 1.2 or newer, with verified certificates.
+
+    :raises ValueError: the file has no certificates
+    """
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+    except OSError as problem:
+        raise ValueError(f"{ca_file} can't be read as certificates.") from problem
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
 
 def _is_closed(connection: http.client.HTTPConnection) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sluice.cli.arguments import Subparsers, add_caller, add_command
-from sluice.cli.connection import connect
+from sluice.cli.connection import connect_to_sandbox
 from sluice.cli.output import money, show, table
 
 STATES = ["pending", "approved", "released", "rejected"]
@@ -50,7 +50,7 @@ def add_to(commands: Subparsers) -> None:
 
 
 def _payment(options: argparse.Namespace) -> int:
-    with connect(options) as client:
+    with connect_to_sandbox(options) as client:
         payment = client.sandbox.advance_payment(options.reference)
     amount = money(payment.amount, payment.currency)
     text = (
@@ -61,7 +61,7 @@ def _payment(options: argparse.Namespace) -> int:
 
 
 def _event(options: argparse.Namespace) -> int:
-    with connect(options) as client:
+    with connect_to_sandbox(options) as client:
         event = client.sandbox.advance_event(options.event_id)
     next_attempt = f", next attempt {event.next_attempt_at}" if event.next_attempt_at else ""
     made = f"attempt {event.attempts_made}: {event.event} is {event.state}{next_attempt}"
@@ -70,7 +70,7 @@ def _event(options: argparse.Namespace) -> int:
 
 
 def _day(options: argparse.Namespace) -> int:
-    with connect(options) as client:
+    with connect_to_sandbox(options) as client:
         closed = client.sandbox.close_day(options.state)
     rows = [
         (

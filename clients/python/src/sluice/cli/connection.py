@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import re
 import sys
-from collections.abc import Iterable
+from typing import Any
 
-from sluice import credentials
 from sluice.cli.arguments import Declined, WrongUsage
+from sluice.cli.callers import LIVE, caller_of
 from sluice.client import Sluice
 from sluice.credentials import Credentials
-
-LIVE = "pk_live_"
-CARD_NUMBER = re.compile(r"(?<!\d)(?:\d[ -]?){12,19}(?!\d)")
-
-
-def caller_of(options: argparse.Namespace) -> Credentials:
-    """Return the keys that the options choose.
-
-    :raises NoCredentials: there are none
-    """
-    found = credentials.find(options.profile)
-    return dataclasses.replace(found, base_url=options.base_url) if options.base_url else found
 
 
 def connect(options: argparse.Namespace) -> Sluice:
     """Return a client of the keys that the options choose."""
-    keys = caller_of(options)
-    return Sluice(keys.base_url, keys.api_key, keys.secret_key)
+    return client_of(caller_of(options))
 
 
 def connect_to_change(options: argparse.Namespace, what: str) -> Sluice:
@@ -41,21 +26,30 @@ def connect_to_change(options: argparse.Namespace, what: str) -> Sluice:
     if keys.api_key.startswith(LIVE) and not options.yes:
         if not sys.stdin.isatty():
             raise Declined("This is a live key. Say --yes if you mean it.")
-        print(
-            f"{what} with the live key {keys.api_key} at {keys.base_url}? [y/N] ",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
+        question = f"{what} with the live key {keys.api_key} at {keys.base_url}? [y/N] "
+        print(question, end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Declined("Nothing was done.")
-    return Sluice(keys.base_url, keys.api_key, keys.secret_key)
+    return client_of(keys)
 
 
-def refuse_card_numbers(values: Iterable[str], *, api_key: str) -> None:
-    """Refuse card numbers in the arguments of a call with a live key: other programs can read them.
+def connect_to_sandbox(options: argparse.Namespace) -> Sluice:
+    """Return a client for a command that exists in the sandbox only.
 
-    :raises WrongUsage: a value holds what looks like a card number
+    :raises Declined: the key is live
     """
-    if api_key.startswith(LIVE) and any(CARD_NUMBER.search(value) for value in values):
-        raise WrongUsage("A card number must not be an argument: other programs on this machine can read it.")
+    keys = caller_of(options)
+    if keys.api_key.startswith(LIVE):
+        raise Declined(f"This is available only in the sandbox, and {keys.api_key} is a live key.")
+    return client_of(keys)
+
+
+def client_of(keys: Credentials, **options: Any) -> Sluice:
+    """Return a client.
+
+    :raises WrongUsage: the address or a key can't be one
+    """
+    try:
+        return Sluice(keys.base_url, keys.api_key, keys.secret_key, **options)
+    except ValueError as problem:
+        raise WrongUsage(f"{problem} It comes from {keys.source}.") from None

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from sluice import credentials
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
-from sluice.cli.connection import caller_of, connect
+from sluice.cli.callers import caller_of
+from sluice.cli.connection import client_of
 from sluice.cli.output import money, say, show
-from sluice.client import Sluice
 from sluice.credentials import DEFAULT_PROFILE, Credentials
 
 
@@ -23,7 +23,7 @@ def add_to(commands: Subparsers) -> None:
         example="sluice login --name shop",
         run=_login,
     )
-    login.add_argument("--name", default=DEFAULT_PROFILE, help="the profile's name (default: default)")
+    _add_name(login)
     login.add_argument("--sandbox", metavar="DIR", help="take the keys of the sandbox in this folder")
     login.add_argument("--base-url", help="the service's address (default: asked for)")
     login.add_argument("--api-key", help="the public id, pk_… (default: asked for)")
@@ -31,7 +31,8 @@ def add_to(commands: Subparsers) -> None:
     logout = add_command(
         commands, "logout", help="Forget a profile.", example="sluice logout --name shop", run=_logout
     )
-    logout.add_argument("--name", default=DEFAULT_PROFILE, help="the profile's name (default: default)")
+    _add_name(logout)
+    logout.add_argument("--base-url", help="accepted as everywhere; not used here")
     whoami = add_command(
         commands,
         "whoami",
@@ -42,9 +43,16 @@ def add_to(commands: Subparsers) -> None:
     add_caller(whoami)
 
 
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--name", "--profile", default=DEFAULT_PROFILE, help="the profile's name (default: default)"
+    )
+
+
 def _login(options: argparse.Namespace) -> int:
+    credentials.profiles()  # refused before the secret is asked for
     keys = credentials.from_sandbox(Path(options.sandbox)) if options.sandbox else _asked(options)
-    with Sluice(keys.base_url, keys.api_key, keys.secret_key) as client:
+    with client_of(keys) as client:
         client.balance.get()
     credentials.store(options.name, keys)
     document = {"profile": options.name, "base_url": keys.base_url, "api_key": keys.api_key}
@@ -55,14 +63,16 @@ def _login(options: argparse.Namespace) -> int:
 def _asked(options: argparse.Namespace) -> Credentials:
     """Return what the person at the terminal enters. The secret is never an argument.
 
-    :raises WrongUsage: something is empty
+    :raises WrongUsage: something is empty, or the secret is where the public id should be
     """
     base_url = options.base_url or _ask("Address of the service: ")
     api_key = options.api_key or _ask("API key (pk_…): ")
+    if api_key.startswith("sk_"):
+        raise WrongUsage("That is the secret key. The API key begins with pk_.")
     secret = sys.stdin.readline().strip() if options.secret_stdin else getpass.getpass("Secret key (sk_…): ")
     if not (base_url and api_key and secret):
         raise WrongUsage("Address, API key and secret key are all needed.")
-    return Credentials(base_url.rstrip("/"), api_key, secret)
+    return Credentials(base_url.rstrip("/"), api_key, secret, source="what was entered")
 
 
 def _ask(question: str) -> str:
@@ -80,7 +90,7 @@ def _logout(options: argparse.Namespace) -> int:
 def _whoami(options: argparse.Namespace) -> int:
     keys = caller_of(options)
     say(f"Keys of {keys.source}.")
-    with connect(options) as client:
+    with client_of(keys) as client:
         balances = client.balance.get()
     document = {"base_url": keys.base_url, "api_key": keys.api_key, "source": keys.source}
     lines = [

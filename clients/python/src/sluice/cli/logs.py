@@ -12,7 +12,7 @@ from typing import Any
 from sluice._models import RequestLogEntry
 from sluice.cli.arguments import Subparsers, add_caller, add_command
 from sluice.cli.connection import connect
-from sluice.cli.output import plain
+from sluice.cli.output import emit, plain
 from sluice.client import Sluice
 
 EVERY = 1.0  # seconds
@@ -43,7 +43,7 @@ def _tail(options: argparse.Namespace) -> int:
         while True:
             for entry in follower.new():
                 if not options.path or entry.target.startswith(options.path):
-                    print(_line(entry, as_json=options.json), flush=True)
+                    emit(_line(entry, as_json=options.json))
             time.sleep(EVERY)
 
 
@@ -54,9 +54,11 @@ class Follower:
         self._client, self._status_class = client, status_class
         self._seen: deque[object] = deque(maxlen=REMEMBERED)
         self._since: str | None = None
+        self._is_first = True
 
     def new(self) -> list[RequestLogEntry]:
-        if self._since is None:
+        is_first, self._is_first = self._is_first, False
+        if is_first:
             found = self._client.requests.list(status_class=self._status_class, limit=10).data
         else:
             found = list(self._client.requests.list(status_class=self._status_class, since=self._since))

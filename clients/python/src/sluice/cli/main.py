@@ -17,6 +17,7 @@ DONE, NO, WRONG_USAGE, NOT_REACHED, INTERRUPTED = 0, 1, 2, 3, 130
 # Commands and their modules. Only the chosen one is imported: `sluice sign` needs neither HTTP nor the models.
 COMMANDS = {
     "advance": "advance",
+    "doctor": "doctor",
     "events": "events",
     "login": "login",
     "logout": "login",
@@ -32,8 +33,8 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser(words).parse_args(words)
     try:
+        options = _parser(words).parse_args(words)
         code: int = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -42,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except EOFError:
+        print("\nThere is no more input.", file=sys.stderr)
+        return WRONG_USAGE
     except SluiceError as problem:
         print(problem, file=sys.stderr)
         return _code_of(problem)
@@ -63,8 +67,8 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"sluice {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    called = next((word for word in words if word in COMMANDS), None)
-    modules = [COMMANDS[called]] if called else sorted(set(COMMANDS.values()))
+    called = words[0] if words else ""
+    modules = [COMMANDS[called]] if called in COMMANDS else sorted(set(COMMANDS.values()))
     for module in modules:
         import_module(f"sluice.cli.{module}").add_to(commands)
     return parser

@@ -17,12 +17,18 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def emit(text: str) -> None:
+    """Print lines in one write, so that Ctrl-C leaves no half line."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def show(value: Any, options: argparse.Namespace, *, lines: Callable[[], Iterable[str]]) -> None:
     """Print a result: as one JSON document, or as lines for people."""
     if options.json:
-        print(json.dumps(plain(value), indent=2, ensure_ascii=False))
+        emit(json.dumps(plain(value), indent=2, ensure_ascii=False))
     else:
-        print(*lines(), sep="\n")
+        emit("\n".join(lines()))
 
 
 def plain(value: Any) -> Any:

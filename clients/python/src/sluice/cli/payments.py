@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
 from sluice._models import Payment
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, read_bytes
-from sluice.cli.connection import connect, connect_to_change
+from sluice.cli.connection import connect, connect_to_change, connect_to_sandbox
 from sluice.cli.output import money, show, table
 
 FAILED = 1
@@ -59,7 +60,7 @@ def add_to(commands: Subparsers) -> None:
         example="sluice payments refund order-1042 --reference refund-8 --amount 100000",
         run=_refund,
     )
-    refund.add_argument("--reference", required=True, help="your reference of the refund")
+    refund.add_argument("--reference", help="your reference of the refund (default: a random one)")
     refund.add_argument("--amount", type=int, help="a part, in minor units (default: what is left)")
     refund.add_argument("--reason", help="the reason")
     for parser in (found, capture, void, refund):
@@ -70,7 +71,7 @@ def add_to(commands: Subparsers) -> None:
 
 def _create(options: argparse.Namespace) -> int:
     if options.scenario:
-        with connect(options) as client:
+        with connect_to_sandbox(options) as client:
             played = client.sandbox.play(options.scenario)
             return _show(client.payments.get(played.references[-1]), options)
     try:
@@ -82,7 +83,10 @@ def _create(options: argparse.Namespace) -> int:
     with connect_to_change(
         options, f"Create {request.get('request_type')} {request.get('reference')}"
     ) as client:
-        return _show(client.payments.create(request), options)
+        try:
+            return _show(client.payments.create(request), options)
+        except TypeError as problem:  # an amount that is no whole number
+            raise WrongUsage(str(problem)) from problem
 
 
 def _get(options: argparse.Namespace) -> int:
@@ -120,9 +124,10 @@ def _void(options: argparse.Namespace) -> int:
 
 
 def _refund(options: argparse.Namespace) -> int:
+    reference = options.reference or f"refund-{secrets.token_hex(8)}"
     with connect_to_change(options, f"Refund {options.payment}") as client:
         refund = client.refunds.create(
-            options.payment, reference=options.reference, amount=options.amount, reason=options.reason
+            options.payment, reference=reference, amount=options.amount, reason=options.reason
         )
     show(
         refund,

@@ -2,11 +2,16 @@
 
 import argparse
 import json
+import os
+import re
 import shlex
 import sys
 
-from sluice import credentials, signing
-from sluice.cli.arguments import Subparsers, add_caller, add_command, read_bytes
+from sluice import signing
+from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, read_bytes
+from sluice.cli.callers import caller_of
+
+NONCE = re.compile("[A-Za-z0-9_-]{16,128}")
 
 
 def add_to(commands: Subparsers) -> None:
@@ -23,33 +28,42 @@ def add_to(commands: Subparsers) -> None:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--headers", action="store_true", help="print the headers (default)")
     shown.add_argument("--curl", action="store_true", help="print a curl command")
+    parser.add_argument("--timestamp", type=int, help="Unix seconds (default: now)")
+    parser.add_argument("--nonce", help="16 to 128 characters of A-Z a-z 0-9 - _ (default: random)")
     add_caller(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.target.startswith("/"):
-        print("TARGET is a path, such as /api/banks.", file=sys.stderr)
-        return 2
-    keys = credentials.find(options.profile)
+        raise WrongUsage("TARGET is a path, such as /api/banks.")
+    if options.nonce is not None and not NONCE.fullmatch(options.nonce):
+        raise WrongUsage("--nonce needs 16 to 128 characters of A-Z a-z 0-9 - _.")
+    keys = caller_of(options)
+    target = signing.encoded(options.target)
+    if target != options.target:
+        print(f"Signed, and to be sent, as {target}", file=sys.stderr)
     body = read_bytes(options.body)
     headers = signing.headers(
         api_key=keys.api_key,
         secret_key=keys.secret_key,
         method=options.method,
-        target=options.target,
+        target=target,
         body=body,
+        timestamp=options.timestamp,
+        nonce=options.nonce,
     )
     if options.json:
         text = signing.string_to_sign(
             timestamp=headers["X-Timestamp"],
             nonce=headers["X-Nonce"],
             method=options.method,
-            target=options.target,
+            target=target,
             body=body,
         )
         print(json.dumps({"headers": headers, "string_to_sign": text}, indent=2))
     elif options.curl:
-        print(_curl(options, headers, address=options.base_url or keys.base_url, body=body))
+        command = _curl(options, headers, address=keys.base_url.rstrip("/") + target, body=body)
+        sys.stdout.buffer.write(os.fsencode(command + "\n"))
     else:
         print("\n".join(f"{name}: {value}" for name, value in headers.items()))
     return 0
@@ -72,9 +86,9 @@ def _curl(options: argparse.Namespace, headers: dict[str, str], *, address: str,
         words += [
             "--header",
             "Content-Type: application/json",
-            "--data-binary",
-            body.decode(errors="surrogateescape"),
+            "--data-raw",
+            os.fsdecode(body),
         ]
     elif options.body:
         words += ["--header", "Content-Type: application/json", "--data-binary", f"@{options.body}"]
-    return shlex.join([*words, address.rstrip("/") + options.target])
+    return shlex.join([*words, address])

@@ -10,7 +10,7 @@ from typing import Any
 
 from sluice._models import EventRecord, Scenario
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
-from sluice.cli.connection import connect
+from sluice.cli.connection import connect_to_sandbox
 from sluice.cli.output import plain, say, show, table
 from sluice.client import Sluice
 from sluice.scenarios import Played, WrongChange
@@ -40,7 +40,7 @@ def add_to(commands: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    with connect(options) as client:
+    with connect_to_sandbox(options) as client:
         scenarios = client.sandbox.scenarios()
         if options.list:
             rows = [(each.name, each.event, each.title) for each in scenarios]

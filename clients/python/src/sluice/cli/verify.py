@@ -21,6 +21,8 @@ def add_to(commands: Subparsers) -> None:
         run=run,
     )
     parser.add_argument("signature", metavar="SIGNATURE", help="the header X-Service-Signature")
+    for option in ("--profile", "--base-url"):
+        parser.add_argument(option, help=f"accepted as everywhere; only {VARIABLE} is used")
 
 
 def run(options: argparse.Namespace) -> int:

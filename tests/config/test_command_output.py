@@ -1,0 +1,53 @@
+import io
+import json
+
+import pytest
+from django.core.management import call_command, get_commands, load_command_class
+
+OURS = {"config", "dashboard", "merchants", "payments", "virtual_accounts", "webhooks"}
+
+WITHOUT_JSON = {
+    "acquirer_simulator": "runs until it is stopped",
+    "bank_simulator": "runs until it is stopped",
+    "sandbox": "runs until it is stopped",
+    "address_guide": "prints a guide",
+    "check_project": "one of our checks",
+    "field_tables": "writes guides",
+    "migrate": "Django's command",
+    "support_bundle": "writes an archive",
+}
+
+
+@pytest.fixture(scope="module")
+def commands():
+    return {name: load_command_class(app, name) for name, app in get_commands().items() if app in OURS}
+
+
+def test_every_command_with_a_result_prints_it_as_json(commands):
+    options = {name: command.create_parser("manage.py", name) for name, command in commands.items()}
+
+    without = {name for name, parser in options.items() if "--json" not in parser.format_help()}
+
+    assert without == set(WITHOUT_JSON)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("command", "document"),
+    [
+        (["expire_due"], {"dry_run": False, "expired": 0, "released": 0}),
+        (["expire_due", "--dry-run"], {"dry_run": True, "expired": 0, "released": 0}),
+        (["requery_pending", "--due"], {"dry_run": False, "queried": 0, "answered": 0}),
+        (["requery_pending", "--dry-run"], {"dry_run": True, "queried": 0, "answered": 0}),
+        (["roll_up_days"], {"days": 90}),
+        (["replay_webhooks", "--business", "Ada Books"], {"dry_run": False, "deliveries": 0}),
+        (["rewrite_secrets", "--dry-run"], None),
+    ],
+)
+def test_prints_one_document(ada, command, document):
+    printed = io.StringIO()
+
+    call_command(*command, "--json", stdout=printed, stderr=io.StringIO())
+
+    shown = json.loads(printed.getvalue())
+    assert document is None or shown == document
