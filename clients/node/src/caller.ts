@@ -4,6 +4,7 @@ import { inspect } from "node:util";
 
 import { ApiError, AuthenticationFailed, errorOf, NotSent, OutcomeUnknown, TransportError } from "./errors.js";
 import type { ProblemDocument } from "./errors.js";
+import { advice, referenceOf } from "./lookups.js";
 import * as signing from "./signing.js";
 
 const RETRIED = new Set([429, 500, 502, 503, 504]);
@@ -13,6 +14,8 @@ const ALL_RETRIES = 60_000; // milliseconds
 const CLOCK_KEPT = 600_000; // milliseconds
 const LARGEST_DIFFERENCE = 24 * 3600; // seconds
 const NOT_MODIFIED = 304;
+const UNAUTHORIZED = 401;
+const NOT_OURS = "The answer is not one of Sluice's: is this the address of the service?";
 // The connection was never made, so that no byte left.
 const NOT_CONNECTED = new Set([
   "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT",
@@ -68,7 +71,7 @@ export class Caller {
   }
 
   /**
-   * Makes a call and returns its answer. Each attempt sends the same bytes with a new signature.
+   * Makes a call and returns its answer. Each attempt sends the same bytes with a new signature. A path may have a query.
    *
    * @throws ApiError the service refused it
    * @throws NotSent no byte left
@@ -77,16 +80,22 @@ export class Caller {
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const url = this.#url(path, options.query);
     const body = options.body === undefined ? undefined : JSON.stringify(options.body);
-    const reference = String((options.body as { reference?: unknown } | undefined)?.reference ?? "");
-    const isRepeatable = options.isRepeatable ?? (method === "GET" || reference !== "");
-    const retries = isRepeatable ? this.#options.retries : 0;
-    const deadline = Date.now() + ALL_RETRIES;
-    for (let number = 0; ; number += 1) {
+    const hasReference = Boolean((options.body as { reference?: unknown } | undefined)?.reference);
+    const retries = (options.isRepeatable ?? (method === "GET" || hasReference)) ? this.#options.retries : 0;
+    const deadline = performance.now() + ALL_RETRIES;
+    let isCorrected = false;
+    for (let number = 0; ; ) {
       try {
-        return await this.#attempt(method, url, body, options.headers ?? {}, reference);
+        return await this.#send(method, url, body, options.headers ?? {});
       } catch (problem) {
-        const wait = waitAfter(problem, number);
-        if (number >= retries || wait === undefined || Date.now() + wait > deadline) throw problem;
+        let wait: number | undefined = 0;
+        if (!isCorrected && this.#learnTheTime(problem)) {
+          isCorrected = true;
+        } else {
+          wait = number < retries ? waitAfter(problem, number) : undefined;
+          number += 1;
+        }
+        if (wait === undefined || performance.now() + wait > deadline) throw named(problem, method, path, options.body);
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }
@@ -109,26 +118,16 @@ export class Caller {
 
   /** Returns the URL that is handed to fetch, after its own normalisation: its path and query are signed. */
   #url(path: string, query: Query = {}): URL {
-    const url = new URL(this.#options.baseUrl.pathname.replace(/\/$/, "") + path, this.#options.baseUrl);
+    if (!path.startsWith("/")) throw new TypeError("A path starts with a slash, such as /api/banks.");
+    const url = new URL(this.#options.baseUrl.origin + path); // never another host, whatever the path is
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.append(name, String(value));
     }
     return url;
   }
 
-  async #attempt(
-    method: string, url: URL, body: string | undefined, headers: Record<string, string>, reference: string,
-  ): Promise<Answer> {
-    try {
-      return await this.#send(method, url, body, headers, reference);
-    } catch (problem) {
-      if (!(problem instanceof AuthenticationFailed) || !this.#learnTheTime(problem)) throw problem;
-    }
-    return await this.#send(method, url, body, headers, reference);
-  }
-
   async #send(
-    method: string, url: URL, body: string | undefined, headers: Record<string, string>, reference: string,
+    method: string, url: URL, body: string | undefined, headers: Record<string, string>,
   ): Promise<Answer> {
     const signed = this.#headers(method, url, body ?? "");
     const init = { method, headers: { ...signed, ...headers }, ...(body === undefined ? {} : { body }) };
@@ -138,9 +137,10 @@ export class Caller {
       answer = await this.#fetch(url, init);
       text = await answer.text();
     } catch (problem) {
-      throw transportError(problem, reference);
+      throw transportError(problem);
     }
-    return read(answer, text);
+    const parts = { timestamp: signed["X-Timestamp"] ?? "", nonce: signed["X-Nonce"] ?? "", body: body ?? "" };
+    return read(answer, text, () => signing.stringToSign({ ...parts, method, target: url.pathname + url.search }));
   }
 
   #fetch(url: URL, init: RequestInit): Promise<Response> {
@@ -164,9 +164,10 @@ export class Caller {
   }
 
   /** Returns whether the call should be repeated with the service's time, which is kept for ten minutes. */
-  #learnTheTime(refused: ApiError): boolean {
-    const serverTime = refused.document.server_time;
-    if (refused.code !== "timestamp_out_of_range" || typeof serverTime !== "number") return false;
+  #learnTheTime(problem: unknown): boolean {
+    if (!(problem instanceof AuthenticationFailed) || problem.code !== "timestamp_out_of_range") return false;
+    const serverTime = problem.document.server_time;
+    if (typeof serverTime !== "number") return false;
     const difference = Math.round(serverTime - Date.now() / 1000);
     if (!this.#options.correctClock || Math.abs(difference) > LARGEST_DIFFERENCE) return false;
     const side = difference > 0 ? "slow" : "fast";
@@ -176,7 +177,7 @@ export class Caller {
   }
 }
 
-function read(answer: Response, text: string): Answer {
+function read(answer: Response, text: string, signed: () => string): Answer {
   const meta: Meta = {
     status: answer.status,
     requestId: answer.headers.get("x-request-id") ?? "",
@@ -185,30 +186,36 @@ function read(answer: Response, text: string): Answer {
   };
   if (answer.status === NOT_MODIFIED) return { document: undefined, meta };
   const document = parsed(text);
-  if (!answer.ok) {
-    const problem = typeof document === "object" && document !== null ? (document as ProblemDocument) : {};
-    throw errorOf(answer.status, problem, retryAfter(answer));
-  }
-  if (document === undefined) throw new OutcomeUnknown("The answer is not JSON: is this the address of the service?");
-  return { document, meta };
+  if (answer.ok && document) return { document, meta };
+  if (answer.ok) throw new OutcomeUnknown(NOT_OURS);
+  throw errorOf(answer.status, document ?? {}, retryAfter(answer), answer.status === UNAUTHORIZED ? signed() : "");
 }
 
-function parsed(text: string): unknown {
+/** Returns the JSON object that a text is, or undefined. */
+function parsed(text: string): ProblemDocument | undefined {
   try {
-    return JSON.parse(text) as unknown;
+    const document: unknown = JSON.parse(text);
+    return typeof document === "object" && document !== null && !Array.isArray(document) ? { ...document } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function transportError(problem: unknown, reference: string): TransportError {
+/** Returns what a call ends with: after a write whose answer is lost, with its reference and the call that asks for it. */
+function named(problem: unknown, method: string, path: string, body: object | undefined): unknown {
+  if (!(problem instanceof OutcomeUnknown) || method === "GET") return problem;
+  const reference = referenceOf(path, body);
+  const text = `${problem.message} The request may have arrived: ${advice(path, reference)}`;
+  return new OutcomeUnknown(text, reference, { cause: problem.cause });
+}
+
+function transportError(problem: unknown): TransportError {
   const cause = problem instanceof Error ? (problem.cause as { code?: string } | undefined) : undefined;
   if (cause?.code !== undefined && NOT_CONNECTED.has(cause.code)) {
     return new NotSent(`The service could not be reached: ${cause.code}.`, { cause: problem });
   }
   const why = problem instanceof Error && problem.name === "TimeoutError" ? "it took too long" : (cause?.code ?? "it failed");
-  const what = reference ? ` The request may have arrived: look up or repeat "${reference}".` : "";
-  return new OutcomeUnknown(`There was no answer: ${why}.${what}`, reference, { cause: problem });
+  return new OutcomeUnknown(`There was no answer: ${why}.`, "", { cause: problem });
 }
 
 function retryAfter(answer: Response): number | undefined {

@@ -54,7 +54,11 @@ export class Sluice {
 
   constructor(baseUrl: string, apiKey: string, secretKey: string, options: SluiceOptions = {}) {
     refuseBrowsers(options);
-    if (!apiKey || !secretKey) throw new TypeError("The API key or the secret key is empty.");
+    for (const [name, key] of [["API key", apiKey], ["secret key", secretKey]] as const) {
+      if (!/^[!-~]+$/.test(key)) {
+        throw new TypeError(`The ${name} is empty, or has blanks or other characters that no key has.`);
+      }
+    }
     const caller = new Caller({
       baseUrl: checked(baseUrl, options),
       apiKey,
@@ -94,9 +98,8 @@ export class Sluice {
   /** Returns a client of a profile that `sluice login` stored. */
   static fromProfile(name: string, options?: SluiceOptions): Sluice {
     const file = join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "sluice", "profiles.json");
-    const profile = read(file)[name];
-    if (statSync(file).mode & 0o077) throw new NoCredentials(`${file} can be read by others: chmod 600 ${file}`);
-    return ofDocument(profile, `the profile ${name}`, options);
+    if ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o177) throw new NoCredentials(`${file} can be read by others: chmod 600 ${file}`);
+    return ofDocument(read(file)[name], `the profile ${name}`, options);
   }
 
   /** Returns a client of a sandbox's demo business, by default of the sandbox that was started last. */
@@ -124,8 +127,8 @@ function refuseBrowsers(options: SluiceOptions): void {
 
 function checked(baseUrl: string, options: SluiceOptions): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (!url || !["http:", "https:"].includes(url.protocol) || url.search || url.hash || url.username) {
-    throw new TypeError("The base URL must look like https://pay.example.com.");
+  if (!url || !["http:", "https:"].includes(url.protocol) || url.href !== `${url.origin}/`) {
+    throw new TypeError("The base URL must look like https://pay.example.com, without a path.");
   }
   if (url.protocol === "http:" && !LOOPBACK.has(url.hostname) && !options.insecureHttp) {
     throw new TypeError("The base URL must be https; insecureHttp allows http to any host.");
@@ -133,8 +136,9 @@ function checked(baseUrl: string, options: SluiceOptions): URL {
   return url;
 }
 
-/** Returns the folder that the last sandbox wrote into `var/sandbox.current`, or the default one. */
+/** Returns the folder of SANDBOX_DATA, or that of the sandbox that was started last, or the default one. */
 function currentSandbox(): string {
+  if (process.env["SANDBOX_DATA"]) return process.env["SANDBOX_DATA"];
   try {
     const { folder } = read(join("var", "sandbox.current"));
     if (typeof folder === "string" && statSync(join(folder, "credentials.json")).isFile()) return folder;

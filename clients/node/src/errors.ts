@@ -41,7 +41,7 @@ export interface ProblemDocument {
   [name: string]: unknown;
 }
 
-/** The service refused a request. Decide by `code`. `retryAfter` is in seconds. */
+/** The service refused a request. Decide by `code`. `retryAfter` is in seconds; `signed` the text that was signed, after a 401. */
 export class ApiError extends SluiceError {
   readonly code: string;
   readonly title: string;
@@ -53,8 +53,9 @@ export class ApiError extends SluiceError {
     readonly status: number,
     readonly document: ProblemDocument,
     readonly retryAfter?: number,
+    readonly signed = "",
   ) {
-    super(textOf(status, document));
+    super(textOf(status, document) + clockOf(document, signed) + comparisonOf(document, signed));
     this.code = document.code ?? "";
     this.title = document.title ?? "";
     this.detail = document.detail ?? "";
@@ -93,7 +94,7 @@ export class DuplicateReference extends Conflict {
   }
 }
 
-type Kind = new (status: number, document: ProblemDocument, retryAfter?: number) => ApiError;
+type Kind = new (status: number, document: ProblemDocument, retryAfter?: number, signed?: string) => ApiError;
 
 const CODES: [Kind, string][] = [
   [
@@ -129,9 +130,9 @@ const BY_STATUS = new Map<number, Kind>([
 ]);
 
 /** Returns the error of an answer: of its code, or of its status if this version does not know the code. */
-export function errorOf(status: number, document: ProblemDocument, retryAfter?: number): ApiError {
+export function errorOf(status: number, document: ProblemDocument, retryAfter?: number, signed = ""): ApiError {
   const kind = BY_CODE.get(document.code ?? "") ?? BY_STATUS.get(status) ?? ofRange(status);
-  return new kind(status, document, retryAfter);
+  return new kind(status, document, retryAfter, signed);
 }
 
 function ofRange(status: number): Kind {
@@ -145,4 +146,28 @@ function textOf(status: number, document: ProblemDocument): string {
   const errors = Array.isArray(document.errors) ? document.errors : [];
   const fields = errors.map((error) => `\n  ${error.field}: ${error.message}`).join("");
   return `${status}${document.code ? ` ${document.code}` : ""}: ${what}${request}${fields}`;
+}
+
+const SIGNED_LINES = ["timestamp", "nonce", "method", "target", "body hash"];
+
+/** Returns how far this machine's clock is off, if that is what is wrong. */
+function clockOf(document: ProblemDocument, signed: string): string {
+  const own = Number(signed.split("\n")[0]);
+  if (document.code !== "timestamp_out_of_range" || typeof document.server_time !== "number" || !own) return "";
+  const difference = document.server_time - own;
+  return `\nThe clock of this machine is ${Math.abs(difference)} s ${difference > 0 ? "slow" : "fast"}.`;
+}
+
+/** Returns what the service and this client signed side by side, with a mark at the first line that differs. */
+function comparisonOf(document: ProblemDocument, signed: string): string {
+  const theirs = (document.string_to_sign ?? "").split("\n");
+  const ours = signed.split("\n");
+  if (theirs.length !== SIGNED_LINES.length || ours.length !== SIGNED_LINES.length) return "";
+  const differing = ours.findIndex((line, place) => line !== theirs[place]);
+  const width = Math.max(...theirs.map((line) => line.length), "the service signed".length);
+  const rows = SIGNED_LINES.map((name, place) =>
+    `${place === differing ? ">" : " "} ${name.padEnd(10)}  ${(theirs[place] ?? "").padEnd(width)}  ${ours[place] ?? ""}`);
+  const head = `${" ".repeat(14)}${"the service signed".padEnd(width)}  this client signed`;
+  const end = differing < 0 ? ["Both are the same, so the secret key is not that of this API key."] : [];
+  return ["", head, ...rows, ...end].join("\n");
 }

@@ -34,9 +34,9 @@ export class Page<T> implements AsyncIterable<T> {
   }
 }
 
-/** Returns path and query of an address. */
-export function targetOf(address: string | null | undefined): string | undefined {
-  if (!address) return undefined;
-  const url = new URL(address, "https://any.example");
-  return url.pathname + url.search;
+/** Returns path and query of an address, exactly as they are. */
+export function targetOf(address: unknown): string | undefined {
+  if (typeof address !== "string" || !address) return undefined;
+  const target = address.replace(/^[a-z][a-z0-9+.-]*:(\/\/[^/?#]*)?/i, "").split("#")[0] ?? "";
+  return target.startsWith("/") ? target : `/${target}`;
 }

@@ -53,12 +53,7 @@ class Resource {
   protected async page<T>(path: string, query?: object): Promise<Page<T>> {
     const answer = await this.#caller.call("GET", path, query ? { query: query as Query } : {});
     const { data, next } = answer.document as { data: T[]; next?: string | null };
-    return new Page(data, targetOf(next), answer.meta, (target) => this.#next<T>(target));
-  }
-
-  async #next<T>(target: string): Promise<Page<T>> {
-    const url = new URL(target, "https://any.example");
-    return this.page<T>(url.pathname, Object.fromEntries(url.searchParams));
+    return new Page(data, targetOf(next), answer.meta, (target) => this.page<T>(target));
   }
 }
 

@@ -6,6 +6,7 @@ import re
 import socket
 import traceback
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 from config.error_codes import ERROR_CODES  # the service's: only these tests compare them
@@ -558,3 +559,12 @@ def test_every_code_of_the_service_has_a_class():
     assert errors.BY_CODE.keys() == set(ERROR_CODES)
     for code, declared in ERROR_CODES.items():
         assert type(errors.error_of(declared.status, {"code": code})) is errors.BY_CODE[code]
+
+
+def test_node_client_has_the_same_classes():
+    source = Path(__file__, "../../../node/src/errors.ts").resolve().read_text()
+    table = source[source.index("const CODES") : source.index("export const BY_CODE")]
+    rows = re.findall(r"\[\s*(\w+),\s*((?:\"[^\"]*\"[\s+]*)+),?\s*\]", table)
+    theirs = {code: kind for kind, codes in rows for code in re.findall(r"[a-z_]+", codes)}
+
+    assert theirs == {code: kind.__name__ for code, kind in errors.BY_CODE.items()}

@@ -1,4 +1,5 @@
 import os
+import re
 import socket
 import ssl
 import threading
@@ -12,6 +13,12 @@ from sluice.transport import HttpTransport, Request
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 CLOSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+
+
+def _is_whole(received):
+    head, end, body = received.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: (\d+)", head)
+    return bool(end) and len(body) >= int(length[1] if length else 0)
 
 
 class Server:
@@ -33,7 +40,7 @@ class Server:
         with connection:
             while self.answers:
                 received = b""
-                while b"\r\n\r\n" not in received:
+                while not _is_whole(received):
                     part = connection.recv(65536)
                     if not part:
                         return
@@ -58,6 +65,38 @@ def test_sends_the_target_byte_for_byte(target):
     transport(server).send(Request("GET", target, {"X-Nonce": "n"}))
 
     assert server.received[0].split(b"\r\n")[0] == f"GET {target} HTTP/1.1".encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/api/payments/a:b?q=%3a~", "/api/payments/a:b?q=%3a~"),
+        ("/api/x?q=%3A%3a&b=~", "/api/x?q=%3A%3a&b=~"),
+        ("/api/x/a b?c=d e", "/api/x/a%20b?c=d%20e"),
+        ("/api/\u1ecd?q=\u00e9", "/api/%E1%BB%8D?q=%C3%A9"),
+        ("/api/x?a\r\nX-Evil: 1", "/api/x?a%0D%0AX-Evil:%201"),
+    ],
+)
+@pytest.mark.parametrize("body", [None, {"narration": "\u1ecc\u0300r\u1eb9\u0301 ~ %3a"}])
+def test_client_sends_what_it_signed(path, target, body):
+    server = Server(OK)
+    made = sluice.Sluice(server.url, "pk_1", "sk_1")
+
+    made.call("POST" if body else "GET", path, body=body)
+
+    head, _, sent = server.received[0].partition(b"\r\n\r\n")
+    line, *rest = head.decode("ascii").split("\r\n")
+    headers = dict(each.split(": ", 1) for each in rest)
+    text = sluice.signing.string_to_sign(
+        timestamp=headers["X-Timestamp"],
+        nonce=headers["X-Nonce"],
+        method=line.split(" ")[0],
+        target=line.split(" ")[1],
+        body=sent,
+    )
+    assert line.split(" ")[1] == target
+    assert headers["X-Signature"] == sluice.signing.sign("sk_1", text)
+    assert b"X-Evil" not in b"\n".join(each.encode() for each in headers)
 
 
 def test_follows_no_redirect_and_sends_nothing_of_its_own():
