@@ -7,6 +7,7 @@ from django.core.management import call_command
 
 from config.env import PROJECT
 from tests.client_packages.programs import NODE_CLIENT, run
+from tests.cutting_proxy import CuttingProxy
 
 pytestmark = pytest.mark.clients
 
@@ -35,6 +36,21 @@ def test_has_current_types(npm, node_client, tmp_path):
 
 def test_passes_its_own_tests(node_client):
     assert "# fail 0" in run("node", "--test", "build/tests/")
+
+
+def test_executes_each_write_once_if_its_answer_is_lost(node_client, service, tmp_path):
+    proxy = CuttingProxy(service.base_url)
+    keys = json.loads((service.folder / "credentials.json").read_text())
+    (tmp_path / "credentials.json").write_text(json.dumps(keys | {"base_url": proxy.url}))
+
+    printed = run("node", "build/tests/lost.js", cwd=NODE_CLIENT, SLUICE_SANDBOX=str(tmp_path))
+
+    proxy.close()
+    assert printed.strip() == "ok"
+    assert proxy.times("/simulate") == [1]
+    counts = {count for (_, path, _), count in proxy.seen.items() if not path.endswith("/simulate")}
+    assert counts == {1, 2}  # reads and writes
+    assert {proxy.times(ending)[0] for ending in ("/payments", "/refunds", "/capture", "/void")} == {2}
 
 
 def test_package_is_small_and_works_in_an_empty_project(npm, package, service, tmp_path):

@@ -16,8 +16,9 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def run(sandbox, tmp_path, monkeypatch, capfdbinary):
+def run(sandbox, card, tmp_path, monkeypatch, capfdbinary):
     """Return a function that runs `sluice` with a stored profile and returns its code, output and errors."""
+    secret = from_sandbox(sandbox).secret_key.encode()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert main(["login", "--sandbox", str(sandbox)]) == 0
@@ -30,7 +31,10 @@ def run(sandbox, tmp_path, monkeypatch, capfdbinary):
         except SystemExit as ended:  # argparse
             code = ended.code
         printed = capfdbinary.readouterr()
-        assert not printed.out or printed.out.endswith(b"\n")
+        for output in (printed.out, printed.err):
+            assert not output or output.endswith(b"\n")
+            assert card["pan"].encode() not in output or "--list" in arguments  # scenarios have test cards
+            assert secret not in output
         return code, printed.out.decode(), printed.err.decode()
 
     return command
