@@ -75,6 +75,11 @@ class Shop:
     def delivered(self) -> str:
         return self.client.events.list(state="delivered", limit=1).data[0].event_id
 
+    def waiting(self) -> str:
+        """Return the event whose next attempt is furthest away."""
+        events = self.client.events.list(state="waiting").data
+        return max(events, key=lambda event: event.next_attempt_at or "").event_id
+
     def batch(self) -> str:
         return self.client.settlements.list(limit=1).data[0].id
 
@@ -141,4 +146,6 @@ CALLS: dict[str, Any] = {
     "sandbox.scenarios": lambda shop, scenarios: scenarios(),
     "sandbox.play": lambda shop, play: play("payment.success", {"pay.amount": 50_000}),
     "sandbox.advance_payment": lambda shop, advance: advance(shop.awaited().reference),
+    "sandbox.advance_event": lambda shop, advance: advance(shop.waiting()),
+    "sandbox.close_day": lambda shop, close: close("approved"),
 }

@@ -3,13 +3,11 @@
 import json
 import re
 import time
-from datetime import UTC, datetime
 
 import pytest
 from sluice import Sluice
 
 from config.env import PROJECT
-from payments.business_days import business_day
 from tests.client_packages.live_calls import CALLS, Shop
 from tests.client_packages.programs import run
 from tests.receiver import running_receiver
@@ -52,12 +50,17 @@ call_command("configure_webhook", business={business!r}, url={url!r}, events="pa
 
 @pytest.fixture(scope="module")
 def shop(service):
-    """A business with a delivered event and a settlement, whose keys may decide about unapplied transfers."""
-    with running_receiver() as receiver, Sluice.from_sandbox(service.folder) as client:
+    """A business with a delivered event, a waiting one and a settlement, whose keys may decide about transfers."""
+    with (
+        running_receiver(lambda received: 200 if received == 1 else 500) as receiver,
+        Sluice.from_sandbox(service.folder) as client,
+    ):
         service.command("shell", "-v0", "-c", PREPARE.format(business=service.business, url=receiver.url))
         client.sandbox.play("payment.success")
-        service.command("settle", "--date", str(business_day(datetime.now(UTC))))
         _wait_until(lambda: client.events.list(state="delivered").data)
+        client.sandbox.play("payment.success")
+        _wait_until(lambda: any(event.attempts_made for event in client.events.list(state="waiting").data))
+        client.sandbox.close_day("pending")
         yield Shop(client)
 
 

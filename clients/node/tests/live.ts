@@ -1,6 +1,6 @@
 /**
  * Calls every method of clients/surface.json, and plays every scenario, against the sandbox in SLUICE_SANDBOX. Needs a
- * delivered event and a settlement, and keys that may decide. Ends with an error at the first surprise.
+ * delivered event, a waiting one and a settlement, and keys that may decide. Ends with an error at the first surprise.
  */
 
 import assert from "node:assert/strict";
@@ -91,6 +91,11 @@ async function delivered(): Promise<string> {
   return first(await plain.events.list({ state: "delivered", limit: 1 })).event_id;
 }
 
+async function waiting(): Promise<string> {
+  const { data } = await plain.events.list({ state: "waiting" });
+  return first({ data: data.sort((one, other) => (other.next_attempt_at ?? "").localeCompare(one.next_attempt_at ?? "")) }).event_id;
+}
+
 async function transfer() {
   const { virtual_account_details: details, amount } = await awaited();
   return { account_number: details?.account_number ?? "", amount };
@@ -144,6 +149,8 @@ const calls: Record<string, () => Promise<unknown>> = {
   "sandbox.scenarios": () => client.sandbox.scenarios(),
   "sandbox.play": () => client.sandbox.play("payment.success", { "pay.amount": 50_000 }),
   "sandbox.advance_payment": async () => client.sandbox.advancePayment((await awaited()).reference),
+  "sandbox.advance_event": async () => client.sandbox.advanceEvent(await waiting()),
+  "sandbox.close_day": () => client.sandbox.closeDay("approved"),
 };
 
 const methods = Object.entries(groups)
