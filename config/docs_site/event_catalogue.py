@@ -1,6 +1,6 @@
 """The catalogue of events, made of the OpenAPI document and the sandbox's scenarios."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from config.docs_site.reference.fields import FieldRow
@@ -38,7 +38,10 @@ def catalogue() -> Catalogue:
     """Return the catalogue. It is made once per process."""
     entries = tuple(map(_entry, Event))
     headers, body = entries[0].page.groups
-    return Catalogue(headers.rows, tuple(row for row in body.rows if row.name != "data"), entries)
+    envelope = tuple(
+        replace(row, values=()) if row.name == "event" else row for row in body.rows if row.name != "data"
+    )
+    return Catalogue(headers.rows, envelope, entries)
 
 
 def _entry(event: Event) -> CatalogueEntry:

@@ -129,7 +129,9 @@ LANGUAGES = frozenset(
     }
 )  # fmt: skip
 # Pages that are no guides: where a guide says their address as code, it becomes a link.
-PLACES = frozenset({"/api/docs", "/api/openapi.json", "/docs/test-data", "/docs/errors/", "/dashboard/"})
+PLACES = frozenset(
+    {"/api/docs", "/api/openapi.json", "/docs/events", "/docs/test-data", "/docs/errors/", "/dashboard/"}
+)
 
 # Headings below the title get anchors in GitHub's form.
 _PARSER = (
@@ -167,6 +169,7 @@ def tokens_of(guide: Guide) -> tuple[str, list[Token]]:
     return _without_title(_PARSER.parse((DOCS / guide.file).read_text()))
 
 
+@lru_cache(maxsize=2048)
 def inline(markdown: str) -> SafeString:
     """Render a text without blocks.
 
@@ -250,7 +253,7 @@ class _Renderer(RendererHTML):
         self._requests = 0
 
     def show(self, tokens: Sequence[Token]) -> SafeString:
-        html = self.render(tokens, MarkdownIt("commonmark").options, {})
+        html = self.render(tokens, _PARSER.options, {})
         return mark_safe(html)  # noqa: S308  (the methods below escape what they insert)
 
     def heading_close(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:

@@ -127,8 +127,9 @@ def _result(entry: Entry, terms: Sequence[str]) -> Result:
 def snippet(text: str, terms: Sequence[str]) -> str:
     """Return the part of a text around the first term, from word to word.
 
-    >>> snippet("one two three " * 40 + "needle " + "four five six " * 40, ["needle"])[:34]
-    '… three one two three one two thre'
+    >>> found = snippet("one two " * 40 + "needle " + "three four " * 40, ["needle"])
+    >>> found[:9], found[-7:], "needle" in found
+    ('… one two', 'three …', True)
     """
     place = min((at for at in (text.lower().find(term) for term in terms) if at >= 0), default=0)
     start = max(0, place - SNIPPET // 3)

@@ -19,6 +19,7 @@ from config.docs_site.guides import GUIDES
 from config.docs_site.reference.pages import Kind, pages
 from config.error_codes import ERROR_CODES
 from payments import outcomes, sandbox_guide
+from payments.scenarios import scenarios
 from webhooks.models import Event
 
 LESS_USEFUL = frozenset({"changelog", "invariants", "addresses"})  # guides that mention everything
@@ -42,7 +43,7 @@ class Entry:
 @lru_cache(maxsize=1)
 def entries() -> tuple[Entry, ...]:
     """Return everything that can be found."""
-    return tuple(chain(_pages(), _fields(), _errors(), _outcomes(), _test_data(), _guides()))
+    return tuple(chain(_pages(), _fields(), _errors(), _outcomes(), _scenarios(), _test_data(), _guides()))
 
 
 def _pages() -> Iterator[Entry]:
@@ -122,6 +123,20 @@ def _outcomes() -> Iterator[Entry]:
             trail="response_code",
             keys=_keys({code, *summaries}),
             weight=1.5,
+        )
+
+
+def _scenarios() -> Iterator[Entry]:
+    for scenario in scenarios():
+        listed = reverse("api-docs-page", args=["list-scenarios"])
+        yield Entry(
+            kind="Scenario",
+            title=scenario.name,
+            address=f"{reverse('events')}#{scenario.event.label}" if scenario.event else listed,
+            text=f"{scenario.title}.",
+            trail="Sandbox",
+            keys=_keys({scenario.name}),
+            weight=0.8,
         )
 
 

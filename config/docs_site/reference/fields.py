@@ -150,8 +150,9 @@ class _Reader:
     def _rows_of_union(self, members: list[Schema], path: str, depth: int) -> Iterator[FieldRow]:
         """Yield the fields of all members: equal ones once, with the kinds of requests that they belong to."""
         fields: dict[tuple[str, str], tuple[Schema, list[str], list[str]]] = {}
-        for member in members:
-            schema, kind = resolved(member, self.schemas), kind_of_request(component_name(member))
+        all_kinds = [kind_of_request(component_name(member)) for member in members]
+        for member, kind in zip(members, all_kinds, strict=True):
+            schema = resolved(member, self.schemas)
             for name, field in schema["properties"].items():
                 key = (name, repr({part: field[part] for part in field if part not in ("enum", "examples")}))
                 _, kinds, needed = fields.setdefault(key, (dict(field), [], []))
@@ -160,7 +161,7 @@ class _Reader:
         for (name, _), (field, kinds, needed) in fields.items():
             values = self._values_in_union(name, members) if "enum" in field else []
             shown = field | ({"enum": values} if values else {})
-            yield self.row(name, shown, _need(kinds, needed, len(members)), path, depth)
+            yield self.row(name, shown, _need(kinds, needed, all_kinds), path, depth)
 
     def _values_in_union(self, name: str, members: list[Schema]) -> list[str]:
         """Return the values that a field has in any member."""
@@ -204,19 +205,25 @@ def kind_of_request(name: str) -> str:
     return f"{words.strip()}s"
 
 
-def _need(kinds: list[str], needed: list[str], members: int) -> str:
-    """Return who needs a field of a union.
+def _need(kinds: list[str], needed: list[str], all_kinds: list[str]) -> str:
+    """Return which requests of a union need a field, or have it.
 
-    >>> _need(["card payments", "payouts"], ["payouts"], 3)
+    >>> _need(["card payments", "payouts"], ["payouts"], ["card payments", "payouts", "card checks"])
     'Required for payouts; optional for card payments'
+    >>> _need(["card payments", "payouts"], [], ["card payments", "payouts", "card checks"])
+    'Except for card checks'
     """
-    if len(needed) == members:
+    if needed == all_kinds:
         return "Required"
     optional = [kind for kind in kinds if kind not in needed]
-    parts = [f"Required for {_listed(needed)}"] if needed else []
-    if optional and len(kinds) < members:
-        parts.append(f"optional for {_listed(optional)}" if needed else f"For {_listed(optional)}")
-    return "; ".join(parts)
+    if needed and optional:
+        return f"Required for {_listed(needed)}; optional for {_listed(optional)}"
+    others = [kind for kind in all_kinds if kind not in kinds]
+    if 0 < len(others) < len(kinds):
+        words = f"except for {_listed(others)}"
+    else:
+        words = f"for {_listed(kinds)}" if others else ""
+    return f"Required {words}" if needed else words.capitalize()
 
 
 def _listed(names: list[str]) -> str:

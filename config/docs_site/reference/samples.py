@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -21,6 +22,7 @@ LANGUAGES = {"curl": "curl", "python": "Python", "node": "Node"}
 SHOWN_ERRORS = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)  # one example each
 MOST_SUCCESSES = 3
 MOST_ITEMS = 2  # of a list
+KEY = re.compile('<span class="k">([^<]*)</span>:')
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,11 @@ def _answers(page: ReferencePage, example: str) -> Iterator[Tab]:
 
 
 def _json(document: Any) -> SafeString:
-    """Return a document as coloured JSON. Lists are cut to two items. Quotes need no escape between tags."""
+    """Return a document as JSON with coloured values. Lists are cut to two items. Quotes need no escape between tags."""
     if isinstance(document.get("data"), list):
         document = document | {"data": document["data"][:MOST_ITEMS]}
-    return mark_safe(json_markup(document).replace("&quot;", '"'))  # noqa: S308  (it is escaped)
+    text = KEY.sub(r"\1:", json_markup(document)).replace("&quot;", '"')
+    return mark_safe(text)  # noqa: S308  (it is escaped)
 
 
 def _plain_json(document: Any) -> SafeString:
