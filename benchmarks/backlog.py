@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from merchants.models import Business
 from webhooks.models import Delivery, Event
-from webhooks.services import prepare
+from webhooks.publishing import NewEvent, prepare
 
 DATA = {
     "request_type": "payment",
@@ -45,14 +45,8 @@ DATA = {
 
 def delivery_to(business: Any, *, now: datetime) -> Any:
     """Return a delivery of another successful payment, not yet inserted."""
-    (delivery,) = prepare(
-        event=Event.PAYMENT_SUCCESS,
-        business=business,
-        endpoint=business.webhook_endpoint,
-        subject=uuid.uuid4(),
-        data=lambda: DATA,
-        now=now,
-    )
+    new = NewEvent(Event.PAYMENT_SUCCESS, business.pk, uuid.uuid4(), data=lambda: DATA)
+    (delivery,) = prepare(new, business.webhook_endpoint, now=now)
     return delivery
 
 

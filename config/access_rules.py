@@ -290,6 +290,9 @@ OF_KEYS = {
     "api/balance/movements": _read(),
     "api/banks/resolve": _write("look up an account's name"),
     "api/sandbox/advance": _write("move deadlines in the sandbox"),
+    "api/sandbox/listeners": _write("begin a listener"),
+    "api/sandbox/listeners/<str:name>/poll": _write("poll a listener"),
+    "api/sandbox/listeners/<str:name>/end": _write("end a listener"),
     "api/banks": _read(),
     "^api/": _endpoint(readers=None, writers=None, action="", limits=(Limit.KEY,)),
 }

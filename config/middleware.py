@@ -56,7 +56,7 @@ class RequestContext:
             response = self.get_response(request)
             seconds = time.perf_counter() - started
             count_request(request, response, seconds=seconds)
-            if settings.LOG_REQUESTS:
+            if settings.LOG_REQUESTS and _is_logged(request, response):
                 _log_request(request, response, seconds=seconds)
             api_key = getattr(request, "api_key", None)
             if api_key is not None:
@@ -69,6 +69,12 @@ class RequestContext:
         for name, value in getattr(request, "rate_limit", {}).items():
             response.headers[name] = value
         return response
+
+
+def _is_logged(request: ApiRequest, response: HttpResponseBase) -> bool:
+    """Return whether a request is logged: every refused one, and those that their view doesn't leave out."""
+    is_success = response.status_code < HTTPStatus.BAD_REQUEST
+    return not is_success or not getattr(request, "is_left_out_of_log", False)
 
 
 def _log_request(request: HttpRequest, response: HttpResponseBase, *, seconds: float) -> None:
@@ -98,7 +104,7 @@ def _note_call(request: ApiRequest, response: HttpResponseBase, api_key: ApiKey,
             address=client_address(request),
             at=timezone.now(),
             named=getattr(request, "named_object", None),
-            is_logged=not is_success or not getattr(request, "is_left_out_of_log", False),
+            is_logged=_is_logged(request, response),
         )
     )
 

@@ -5,7 +5,16 @@ from django.urls import path
 from payments.bank_notifications import views as bank_notifications
 from payments.pages import challenge, checkout, transfer
 from payments.pages.link import link_page
-from payments.views import events, payment_links, payments, sandbox, settlements, unapplied_transfers, wallet
+from payments.views import (
+    events,
+    listeners,
+    payment_links,
+    payments,
+    sandbox,
+    settlements,
+    unapplied_transfers,
+    wallet,
+)
 
 urlpatterns = [
     path("api/payments", payments.PaymentsView.as_view(), name="payments"),
@@ -67,6 +76,9 @@ urlpatterns = [
     path("api/banks/resolve", payments.ResolveBeneficiaryView.as_view(), name="resolve-beneficiary"),
     path("api/sandbox/scenarios", sandbox.ScenariosView.as_view(), name="scenarios"),
     path("api/sandbox/advance", sandbox.AdvanceView.as_view(), name="advance"),
+    path("api/sandbox/listeners", listeners.ListenersView.as_view(), name="listeners"),
+    path("api/sandbox/listeners/<str:name>/poll", listeners.PollListenerView.as_view(), name="poll-listener"),
+    path("api/sandbox/listeners/<str:name>/end", listeners.EndListenerView.as_view(), name="end-listener"),
     path("api/banks", payments.BanksView.as_view(), name="banks"),
     path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),
     path("bank/payout-returns", bank_notifications.PayoutReturnsView.as_view(), name="bank-payout-returns"),

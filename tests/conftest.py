@@ -31,7 +31,7 @@ from payments.trace_numbers import trace_numbers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
-from webhooks import services as webhooks
+from webhooks import publishing
 from webhooks.models import event_name
 
 # Time on a busy machine is no property of the code.
@@ -80,7 +80,7 @@ def _limits_are_declared() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _events_fit_their_schemas() -> Iterator[None]:
     """Fail any test that makes an event whose body the OpenAPI document does not describe."""
-    render = webhooks.render
+    render = publishing.render
     validators: dict[str, jsonschema.Draft202012Validator] = {}
 
     def checked(event_id: UUID, event: str, **options: Any) -> str:
@@ -93,7 +93,7 @@ def _events_fit_their_schemas() -> Iterator[None]:
         return body
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(webhooks, "render", checked)
+        patch.setattr(publishing, "render", checked)
         yield
 
 

@@ -83,6 +83,19 @@ def event_name(event: str) -> str:
     return str(Event(event).label)
 
 
+# The kinds of the categories that a new endpoint is subscribed to.
+USUAL_EVENTS = tuple(event for event in Event if CATEGORIES[event] in DEFAULT_CATEGORIES)
+
+
+def event_of_name(name: str) -> Event:
+    """Return the event that merchants know by this name.
+
+    >>> event_of_name("transfer.unapplied")
+    Event.TRANSFER_UNAPPLIED
+    """
+    return next(event for event in Event if event.label == name)
+
+
 class Endpoint(models.Model):
     """The URL that receives a business's events. Each business has one."""
 
@@ -290,3 +303,52 @@ class Attempt(models.Model):
     def result(self) -> str:
         """Return the response as a sentence."""
         return f"{self.response}." + (" Redirects are not followed." if self.error == "redirect" else "")
+
+
+class Listener(models.Model):
+    """A developer's machine that asks for copies of a business's events. Exists in a sandbox only."""
+
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
+    name = models.CharField(max_length=64)
+    events = models.JSONField(help_text="The kinds of events that are copied, as stored in `Event`.")
+    dropped = models.PositiveIntegerField(default=0)  # copies that were deleted because there were too many
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()  # an hour after the last poll
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["business", "name"], name="one_listener_per_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ListenerCopy(models.Model):
+    """A copy of an event that a listener has not acknowledged.
+
+    Copies are inserted in the transaction of an outcome. No database constraint ties them to their listener: an
+    outcome could fail, or wait, because the listener ends at the same moment. `purge` deletes what such a race leaves.
+    """
+
+    class Origin(models.TextChoices):
+        EVENT = "event"
+        RESEND = "resend"
+        TEST = "test"
+
+    listener = models.ForeignKey(
+        Listener, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    event_id = models.UUIDField()
+    event = models.CharField(max_length=16, choices=Event.choices)
+    origin = models.CharField(max_length=6, choices=Origin.choices)
+    body = models.TextField()  # the same bytes as the delivery's, if there is one
+    times = models.PositiveIntegerField(default=0)  # how often it was returned by a poll
+    created_at = models.DateTimeField()  # of the event
+
+    class Meta:
+        verbose_name_plural = "listener copies"
+        indexes: ClassVar = [models.Index(fields=["listener", "id"], name="copies_oldest_first")]
+
+    def __str__(self) -> str:
+        return f"{event_name(self.event)} {self.event_id} for listener {self.listener_id}"

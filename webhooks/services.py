@@ -1,8 +1,6 @@
 """Configure endpoints, publish events and resend deliveries."""
 
-import json
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,18 +15,19 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from kit.db.card_number_fields import refuse_card_number
-from kit.db.prepared_statements import Lookup, insert
 from merchants import audit
 from merchants.api_keys import random_key
 from merchants.audit import Actor
 from merchants.models import Business
-from webhooks import held_deliveries, url_validation, wake_up
+from webhooks import copied_publishing, held_deliveries, listener_copies, publishing, url_validation, wake_up
 from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event
-from webhooks.representation import WEBHOOK_EVENT, Envelope
+from webhooks.publishing import NewEvent
 
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
-_ENDPOINT = Lookup(Endpoint, "business")
+# Only a sandbox looks for listeners: in production, publishing an event costs no query, row or condition more.
+publish = copied_publishing.publish if settings.SANDBOX else publishing.publish
+publish_all = copied_publishing.publish_all if settings.SANDBOX else publishing.publish_all
 
 
 class UnusableEndpoint(Problem):
@@ -104,59 +103,19 @@ def rotate_hash_key(*, business: Business, actor: Actor, now: datetime) -> Confi
     return Configured(endpoint, endpoint.hash_key)
 
 
-def endpoint_of(business: Business) -> Endpoint | None:
-    return _ENDPOINT.find(business.pk)
-
-
-def prepare(
-    *,
-    event: Event,
-    business: Business,
-    endpoint: Endpoint | None,
-    subject: UUID,
-    data: Callable[[], dict[str, Any]],
-    now: datetime,
-) -> list[Delivery]:
-    """Return the delivery row of an event, to be inserted in the transaction of the outcome.
-
-    The list is empty without a subscribed endpoint; `data`, which builds the event's data, is then not called.
-    Call `wake_up.notify` after the commit.
-    """
-    if endpoint is None or not endpoint.is_subscribed_to(event):
-        return []
-    return [_delivery(event, endpoint, business_id=business.pk, subject=subject, data=data(), now=now)]
-
-
-def publish(
-    *,
-    event: Event,
-    business_id: UUID,
-    subject: UUID,
-    data: Callable[[], dict[str, Any]],
-    now: datetime,
-) -> None:
-    """Insert the delivery of an event in the caller's transaction, if the business is subscribed to it.
-
-    `subject` is the id of the outcome. Each outcome has at most one delivery.
-    """
-    endpoint = _ENDPOINT.find(business_id)
-    if endpoint is None or not endpoint.is_subscribed_to(event):
-        return
-    insert(_delivery(event, endpoint, business_id=business_id, subject=subject, data=data(), now=now))
-    transaction.on_commit(wake_up.notify, robust=True)
-
-
+@transaction.atomic
 def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
     """Send a test event in a single attempt, even if the endpoint is disabled or not subscribed.
 
     :raises Endpoint.DoesNotExist: the business has no endpoint
     """
     endpoint = Endpoint.objects.get(business=business)
-    delivery = _delivery(
-        Event.PAYMENT_SUCCESS, endpoint, business_id=business.pk, subject=None, data=data, now=now
-    )
+    event = NewEvent(Event.PAYMENT_SUCCESS, business.pk, subject=None, data=lambda: data)
+    delivery = publishing.new_delivery(event, endpoint, now=now)
     delivery.state, delivery.is_manual = Delivery.State.WAITING, True
     delivery.save(force_insert=True)
+    if settings.SANDBOX:
+        listener_copies.copy_again(delivery, origin=listener_copies.Origin.TEST, now=now)
     transaction.on_commit(wake_up.notify, robust=True)
     return delivery
 
@@ -181,11 +140,29 @@ def replayable(
     return found
 
 
-def replay(delivery_ids: Iterable[UUID], *, actor: Actor, now: datetime, reason: str = "") -> Iterator[bool]:
-    """Resend deliveries with the same id and body and the current key. Yield for each whether it was queued."""
+def replay(
+    delivery_ids: Iterable[UUID],
+    *,
+    actor: Actor,
+    now: datetime,
+    reason: str = "",
+    to_listeners: bool = True,
+) -> Iterator[bool]:
+    """Resend deliveries with the same id and body and the current key. Yield for each whether it was queued.
+
+    In a sandbox, listeners receive copies of those that were queued, unless `to_listeners` is False.
+    """
     for delivery_id in delivery_ids:
-        yield _replay_one(delivery_id, actor=actor, now=now, reason=reason)
+        yield _replay_one(delivery_id, actor=actor, now=now, reason=reason, to_listeners=to_listeners)
     wake_up.notify()
+
+
+def replay_to_listeners(delivery: Delivery, *, now: datetime) -> bool:
+    """Copy a delivery to the listeners only. Return whether it can be resent."""
+    if not is_replayable(delivery):
+        return False
+    listener_copies.copy_again(delivery, origin=listener_copies.Origin.RESEND, now=now)
+    return True
 
 
 def replay_selected(
@@ -202,7 +179,14 @@ def replay_selected(
 
 
 @transaction.atomic
-def _replay_one(delivery_id: UUID, *conditions: Q, actor: Actor, now: datetime, reason: str = "") -> bool:
+def _replay_one(
+    delivery_id: UUID,
+    *conditions: Q,
+    actor: Actor,
+    now: datetime,
+    reason: str = "",
+    to_listeners: bool = True,
+) -> bool:
     queued = (
         _resendable()
         .filter(*conditions, pk=delivery_id, state__in=REPLAYABLE)
@@ -218,6 +202,8 @@ def _replay_one(delivery_id: UUID, *conditions: Q, actor: Actor, now: datetime, 
             after={"reason": reason} if reason else {},
             now=now,
         )
+        if settings.SANDBOX and to_listeners:
+            listener_copies.copy_again(delivery, origin=listener_copies.Origin.RESEND, now=now)
     return bool(queued)
 
 
@@ -252,35 +238,6 @@ def _check(url: str, subscribed_events: Sequence[str]) -> None:
         raise UnusableEndpoint("The address may not hold a card number.") from None
     if not subscribed_events or not set(subscribed_events) <= set(Category.values):
         raise UnusableEndpoint(f"Subscribe to one or more of {', '.join(Category.values)}.")
-
-
-def _delivery(
-    event: Event,
-    endpoint: Endpoint,
-    *,
-    business_id: UUID,
-    subject: UUID | None,
-    data: dict[str, Any],
-    now: datetime,
-) -> Delivery:
-    event_id = uuid.uuid4()
-    return Delivery(
-        id=event_id,
-        business_id=business_id,
-        subject=subject,
-        event=event,
-        body=render(event_id, event, data=data, now=now, is_test=subject is None),
-        state=Delivery.State.WAITING if endpoint.enabled else Delivery.State.HELD,
-        held_at=None if endpoint.enabled else now,
-        next_attempt_at=now,
-        created_at=now,
-    )
-
-
-def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime, is_test: bool = False) -> str:
-    """Return the body of an event. All attempts send the same bytes."""
-    envelope = WEBHOOK_EVENT.represent(Envelope(event_id, event, data, now, is_test=is_test))
-    return json.dumps(envelope, separators=(",", ":"), ensure_ascii=True)
 
 
 def _new_hash_key() -> str:

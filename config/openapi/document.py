@@ -36,6 +36,7 @@ from config.problems import CONTENT_TYPE
 from kit.api.answer_fields import Answer, Union
 from kit.api.pagination import NewestFirst
 from kit.api.strict_fields import UUID, Reference, StrictField
+from webhooks.listener_serializers import ListenerName
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -45,6 +46,14 @@ SIGNATURE_PARTS = {
     "Timestamp": ("X-Timestamp", "Unix seconds, within 300 seconds of the server's clock."),
     "Nonce": ("X-Nonce", "16 to 128 characters of `A-Z a-z 0-9 - _`, used once per key."),
     "Signature": ("X-Signature", "Hex HMAC-SHA256 of the string to sign, keyed with your secret key."),
+}
+
+# What a path may name: how it is written, what it means, and an example.
+PATH_PARAMETERS: dict[str, tuple[StrictField, str, str]] = {
+    "reference": (Reference(), "Your reference.", Reference.EXAMPLE),
+    "event_id": (UUID(), "The `event_id` of the event.", UUID.EXAMPLE),
+    "name": (ListenerName(), "The name of the listener.", ListenerName.EXAMPLE),
+    "id": (UUID(), "Our identifier.", UUID.EXAMPLE),
 }
 
 
@@ -81,16 +90,10 @@ class SluiceSchema(AutoSchema):
         return {"summary": summary.removesuffix(".")} | ({"description": description} if description else {})
 
     def _parameters(self, operation: Operation) -> Iterable[Schema]:
-        if "{reference}" in self.path:
-            yield _parameter(
-                "path", "reference", field_schema(Reference()), "Your reference.", example=operation.reference
-            )
-        if "{event_id}" in self.path:
-            yield _parameter(
-                "path", "event_id", field_schema(UUID()), "The `event_id` of the event.", example=UUID.EXAMPLE
-            )
-        if "{id}" in self.path:
-            yield _parameter("path", "id", field_schema(UUID()), "Our identifier.", example=UUID.EXAMPLE)
+        for name, (field, words, example) in PATH_PARAMETERS.items():
+            if f"{{{name}}}" in self.path:
+                shown = operation.reference if name == "reference" else example
+                yield _parameter("path", name, field_schema(field), words, example=shown)
         if operation.filters:
             filters = operation.filters()
             schemas = {name: field_schema(cast("StrictField", f)) for name, f in filters.fields.items()}

@@ -22,6 +22,8 @@ from payments.views.sandbox import CLOSED_DAY
 from payments.views.wallet import MOVEMENT
 from virtual_accounts import representation as accounts
 from virtual_accounts import serializers as account_forms
+from webhooks import listener_serializers as listeners
+from webhooks.listener_representation import LISTENER_EVENT, LISTENER_POLL
 
 Example: TypeAlias = dict[str, Any]
 
@@ -127,6 +129,11 @@ ADVANCE_REQUESTS = named(
     event=_request(forms.AdvanceEventSerializer),
     day=_request(forms.AdvanceDaySerializer),
 )
+LISTENER_REQUESTS = named(
+    usual_events=_request(listeners.ListenerSerializer, "name"),
+    two_kinds_of_events=_request(listeners.ListenerSerializer),
+)
+POLL_REQUESTS = named(nothing={}, acknowledge=_request(listeners.PollSerializer))
 RESEND_REQUESTS = named(nothing={}, endpoint=_request(forms.ResendSerializer))
 CREDIT_REQUESTS = named(credit=_request(forms.CreditUnappliedSerializer))
 RETURN_REQUESTS = named(
@@ -267,6 +274,7 @@ RESENT = named(
         **_DELIVERED | {"state": "waiting", "next_attempt_at": "2026-01-31T09:00:00.000Z"}
     )
 )
+_COPY = LISTENER_EVENT.example(event="payment.success", origin="event")
 _ATTEMPT = events.EVENT_ATTEMPT.example(error=None, explanation=None)
 
 
@@ -302,6 +310,7 @@ _BY_NAME: dict[str, Example] = {
     "VirtualAccount": ACCOUNT,
     "EventRecord": named(delivered=events.EVENT.example(**_DELIVERED)),
     "EventInDetail": named(delivered=events.EVENT_IN_DETAIL.example(**_DELIVERED, attempts=[_ATTEMPT])),
+    "ListenerPoll": named(one_event=LISTENER_POLL.example(events=[_COPY])),
     "Movement": named(payout=MOVEMENT.example(kind="payout_accepted")),
 }
 

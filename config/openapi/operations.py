@@ -25,11 +25,22 @@ from payments import serializers as forms
 from payments.event_representation import EVENT, EVENT_IN_DETAIL, EVENTS_PAGE
 from payments.request_types import REQUEST_TYPES
 from payments.scenario_representation import SCENARIOS
-from payments.views import events, payment_links, payments, sandbox, settlements, unapplied_transfers, wallet
+from payments.views import (
+    events,
+    listeners,
+    payment_links,
+    payments,
+    sandbox,
+    settlements,
+    unapplied_transfers,
+    wallet,
+)
 from virtual_accounts import serializers as account_forms
 from virtual_accounts import views as accounts
 from virtual_accounts.filters import AccountFilterSerializer
 from virtual_accounts.representation import VIRTUAL_ACCOUNT, VIRTUAL_ACCOUNTS_PAGE
+from webhooks import listener_serializers as listener_forms
+from webhooks.listener_representation import ENDED_LISTENER, LISTENER, LISTENER_POLL
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -283,6 +294,19 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (sandbox.AdvanceView, "POST"): Operation(
         "advanceSandbox", "Sandbox", _ok(sandbox.ADVANCED, "What was advanced.", examples.ADVANCES),
         Body(advance_body, examples.ADVANCE_REQUESTS), ("not_found", "sandbox_only", "invalid_state"),
+    ),
+    (listeners.ListenersView, "POST"): Operation(
+        "beginListener", "Sandbox",
+        {201: Success("Begun.", LISTENER, examples.of(LISTENER))} | _ok(LISTENER, "It was live already and has the new `events`."),
+        Body(listener_forms.ListenerSerializer, examples.LISTENER_REQUESTS), ("sandbox_only", "invalid_state"),
+    ),
+    (listeners.PollListenerView, "POST"): Operation(
+        "pollListener", "Sandbox", _ok(LISTENER_POLL, "What is new."),
+        Body(listener_forms.PollSerializer, examples.POLL_REQUESTS, required=False), ("sandbox_only",),
+    ),
+    (listeners.EndListenerView, "POST"): Operation(
+        "endListener", "Sandbox", _ok(ENDED_LISTENER, "It has ended."),
+        Body(listener_forms.EndSerializer, examples.VOID_REQUESTS, required=False), ("sandbox_only",),
     ),
     (payments.ResolveBeneficiaryView, "POST"): Operation(
         "resolveBeneficiary", "Banks", _ok(payments.BENEFICIARY, "The account."),

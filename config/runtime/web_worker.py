@@ -4,6 +4,7 @@ from typing import Any
 
 from config.runtime.request_buffering import BufferingWorker
 from config.runtime.server_errors import ProblemAnswers
+from webhooks.listener_waits import waits
 
 
 class WebWorker(ProblemAnswers, BufferingWorker):
@@ -13,6 +14,18 @@ class WebWorker(ProblemAnswers, BufferingWorker):
     accept connections that are never read and finally reset. With a closed listener, later connections are refused, and a
     proxy uses another host.
     """
+
+    def init_process(self) -> None:
+        waits.allow(self.cfg.threads)
+        super().init_process()
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        waits.stop()  # so that waiting polls don't delay the end
+        super().handle_exit(sig, frame)
+
+    def handle_quit(self, sig: int, frame: Any) -> None:
+        waits.stop()
+        super().handle_quit(sig, frame)
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  (gunicorn's own)
         super().set_accept_enabled(enabled)

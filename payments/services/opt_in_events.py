@@ -18,49 +18,50 @@ from virtual_accounts.models import Transfer
 from virtual_accounts.services import unapplied_queries
 from webhooks import services as webhooks
 from webhooks.models import Event
+from webhooks.publishing import NewEvent
 
 
 def publish_refund(refund: CardOperation, *, now: datetime) -> None:
     """Publish the final outcome of a refund."""
     succeeded = refund.status == CardOperation.Status.SUCCESS
-    webhooks.publish(
-        event=Event.REFUND_SUCCESS if succeeded else Event.REFUND_FAILED,
+    event = NewEvent(
+        Event.REFUND_SUCCESS if succeeded else Event.REFUND_FAILED,
         business_id=refund.business_id,
         subject=refund.pk,
         data=lambda: represent_refund(refund),
-        now=now,
     )
+    webhooks.publish(event, now=now)
 
 
 def publish_reversal(payout: Transaction, payout_return: PayoutReturn) -> None:
     """Publish one return of a successful payout. Later returns of the same payout are further events."""
-    webhooks.publish(
-        event=Event.PAYOUT_REVERSED,
+    event = NewEvent(
+        Event.PAYOUT_REVERSED,
         business_id=payout.business_id,
         subject=payout_return.pk,
         data=lambda: represent(payout),
-        now=payout_return.at,
     )
+    webhooks.publish(event, now=payout_return.at)
 
 
 def publish_unapplied(transfer: Transfer) -> None:
     """Publish a transfer that matches no payment."""
     money: UUID = transfer.unapplied.pk
-    webhooks.publish(
-        event=Event.TRANSFER_UNAPPLIED,
+    event = NewEvent(
+        Event.TRANSFER_UNAPPLIED,
         business_id=transfer.account.business_id,
         subject=money,
         data=lambda: represent_unapplied_transfer(unapplied_queries.find(money)),
-        now=transfer.received_at,
     )
+    webhooks.publish(event, now=transfer.received_at)
 
 
 def publish_settlement(batch: SettlementBatch, *, now: datetime) -> None:
     """Publish the release of a settlement batch."""
-    webhooks.publish(
-        event=Event.SETTLEMENT_RELEASED,
+    event = NewEvent(
+        Event.SETTLEMENT_RELEASED,
         business_id=batch.business_id,
         subject=batch.pk,
         data=lambda: represent_settlement(batch),
-        now=now,
     )
+    webhooks.publish(event, now=now)

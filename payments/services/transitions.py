@@ -4,7 +4,7 @@ A transition and its side effects (ledger entry, delivery of the event) are one 
 called before it, outside of every database transaction.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
@@ -27,8 +27,8 @@ from payments.services import card_declines, ledger_entries, link_uses
 from payments.services.intents import authorisation_ends, challenge_ends, find
 from payments.services.rail_queries import query_leases
 from webhooks import services as webhooks
-from webhooks import wake_up
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Event
+from webhooks.publishing import NewEvent
 
 Cause = Transition.Cause
 
@@ -119,13 +119,7 @@ def finish(
         transaction.save_transition(OUTCOME_FIELDS, awaited=awaited)
         insert(transition)
         if event is not None:
-            webhooks.publish(
-                event=event,
-                business_id=transaction.business_id,
-                subject=transaction.pk,
-                data=lambda: represent(transaction),
-                now=now,
-            )
+            webhooks.publish(event, now=now)
         card_declines.settle(transaction, now=now)
         link_uses.settle(transaction)
         if entry is not None:  # last, so that the ledger accounts are locked for a short time
@@ -139,14 +133,9 @@ def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause,
     :raises AlreadyTransitioned: one of them no longer awaits a transfer
     """
     Transaction.objects.fail_all(transactions, outcome, cause=cause, now=now)
-    endpoints = {one.business_id: webhooks.endpoint_of(one.business) for one in _one_of_each(transactions)}
-    deliveries: list[Delivery] = []
+    webhooks.publish_all((event for one in transactions if (event := _event(one)) is not None), now=now)
     for finished in transactions:
-        deliveries += _deliveries(finished, endpoints[finished.business_id], now=now)
         _count(finished, outcome)
-    if deliveries:
-        Delivery.objects.bulk_create(deliveries)
-        database.on_commit(wake_up.notify, robust=True)
     link_uses.give_back(transactions)
 
 
@@ -161,34 +150,16 @@ def _count(finished: Transaction, outcome: Outcome) -> None:
         CHECKOUT_STEPS.labels("declined").inc()
 
 
-def _one_of_each(transactions: list[Transaction]) -> Iterable[Transaction]:
-    """Return one transaction of each business."""
-    return {transaction.business_id: transaction for transaction in transactions}.values()
-
-
-def _deliveries(finished: Transaction, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
-    """Return the delivery of a finished transaction's event, if it has one and the business is subscribed to it."""
-    event = _event(finished)
-    if event is None:
-        return []
-    return webhooks.prepare(
-        event=event,
-        business=finished.business,
-        endpoint=endpoint,
-        subject=finished.pk,
-        data=lambda: represent(finished),
-        now=now,
-    )
-
-
-def _event(finished: Transaction) -> Event | None:
+def _event(finished: Transaction) -> NewEvent | None:
     """Return the event of a finished transaction. A card check has none."""
     name = event_of(
         finished.request_type,
         succeeded=finished.status == Transaction.Status.SUCCESS,
         is_dynamic_mismatch=_is_dynamic_mismatch(finished),
     )
-    return None if name is None else Event(name)
+    if name is None:
+        return None
+    return NewEvent(Event(name), finished.business_id, finished.pk, data=lambda: represent(finished))
 
 
 def _ledger_entry(finished: Transaction, *, cause: Cause, now: datetime) -> Booking | None:

@@ -55,7 +55,7 @@ class ResendView(APIView):
         """Resend an event.
 
         With the same id and body, signed with your current key. Your endpoint gets one attempt, even if it is
-        disabled. The response is 409 `invalid_state` while an attempt is planned or in progress, if the event was
+        disabled. In the sandbox, each listener that wants the event gets a further copy. The response is 409 `invalid_state` while an attempt is planned or in progress, if the event was
         skipped or is a test event, and once its body has been purged. Don't repeat a call whose response you lost:
         look up the event instead.
         """
@@ -73,10 +73,12 @@ class ResendView(APIView):
 
 
 def _resend(event: Delivery, *, to: ResendTo, request: Request) -> bool:
-    """Resend an event, and return whether its state allowed that. There are no listeners yet."""
+    """Resend an event, and return whether its state allowed that."""
     if to is ResendTo.LISTENERS:
-        return webhooks.is_replayable(event)
-    (is_queued,) = webhooks.replay([event.pk], actor=key_acting(request), now=clock.now())
+        return webhooks.replay_to_listeners(event, now=clock.now())
+    (is_queued,) = webhooks.replay(
+        [event.pk], actor=key_acting(request), now=clock.now(), to_listeners=to is ResendTo.BOTH
+    )
     return is_queued
 
 

@@ -9,6 +9,7 @@ from merchants.audit import Actor
 from tests.factories import BusinessFactory
 from webhooks import leases, results, services
 from webhooks.models import Delivery, Endpoint, Event
+from webhooks.publishing import NewEvent, prepare
 from webhooks.sender import Exchange
 
 NOON = datetime(2026, 1, 1, 12, 0, 5, tzinfo=UTC)
@@ -50,14 +51,8 @@ def make_endpoint(
 def make_deliveries(endpoint, count=1, *, event=Event.PAYMENT_SUCCESS, at=NOON, **changes):
     rows = []
     for number in range(count):
-        (row,) = services.prepare(
-            event=event,
-            business=endpoint.business,
-            endpoint=endpoint,
-            subject=uuid.uuid4(),
-            data=lambda: data_of(event),
-            now=at + timedelta(milliseconds=number),
-        )
+        new = NewEvent(event, endpoint.business_id, uuid.uuid4(), data=lambda: data_of(event))
+        (row,) = prepare(new, endpoint, now=at + timedelta(milliseconds=number))
         rows.append(row)
         for name, value in changes.items():
             setattr(row, name, value)

@@ -25,7 +25,8 @@ from tests.webhooks.rows import (
 )
 from webhooks import services
 from webhooks.models import CATEGORIES, Category, Delivery, Endpoint, Event
-from webhooks.services import UnusableEndpoint, configure, endpoint_of, prepare, replayable, rotate_hash_key
+from webhooks.publishing import NewEvent, endpoint_of, prepare
+from webhooks.services import UnusableEndpoint, configure, replayable, rotate_hash_key
 from webhooks.signing import sign
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "signing_vectors.json").read_text())["webhook"]
@@ -38,13 +39,8 @@ def configured(business, **changes):
 
 
 def prepared(business, event=Event.PAYMENT_SUCCESS, **changes):
-    return prepare(
-        event=event,
-        business=business,
-        endpoint=endpoint_of(business),
-        now=NOON,
-        **({"subject": uuid.uuid4(), "data": lambda: data_of(event)} | changes),
-    )
+    new = {"subject": uuid.uuid4(), "data": lambda: data_of(event)} | changes
+    return prepare(NewEvent(event, business.pk, **new), endpoint_of(business.pk), now=NOON)
 
 
 class TestSigning:
