@@ -4,13 +4,17 @@ from kit.api.answer_fields import COUNT, MOMENT, POSITION, TEXT, UUID, Answer, F
 from webhooks.listener_copies import MOST_KEPT, Origin
 from webhooks.models import Event, event_name
 
-_KINDS = Type({"type": "array", "items": {"type": "string", "enum": Event.labels}}, lambda events: [event_name(each) for each in events], ["payment.success", "payment.failed"])  # fmt: skip
+_EXAMPLE = [Event.PAYMENT_SUCCESS.label, Event.PAYMENT_FAILED.label]
+_KINDS = Type(
+    {"type": "array", "items": {"type": "string", "enum": Event.labels}},
+    lambda events: [event_name(each) for each in events],
+)
 
 LISTENER = Answer(
     "Listener",
     "A listener, which receives copies of your events for as long as it polls.",
     Field("name", TEXT, "Your name for it.", "ada-laptop", "listener.name"),
-    Field("events", _KINDS, "The kinds of events that are copied.", value="listener.events"),
+    Field("events", _KINDS, "The kinds of events that are copied.", _EXAMPLE, "listener.events"),
     Field(
         "hash_key",
         TEXT,

@@ -21,6 +21,7 @@ from tests.refunds import pay
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_endpoint
+from webhooks import publishing, services
 from webhooks.models import Category, Delivery
 
 pytestmark = pytest.mark.django_db
@@ -226,7 +227,15 @@ EVENTS = {
 
 
 class TestStatements:
-    """A business without a subscription needs no additional queries for these events."""
+    """In production, a business without a subscription needs no additional queries for these events.
+
+    A sandbox also looks for listeners.
+    """
+
+    @pytest.fixture(autouse=True)
+    def _production(self, monkeypatch):
+        monkeypatch.setattr(services, "publish", publishing.publish)
+        monkeypatch.setattr(services, "publish_all", publishing.publish_all)
 
     def count(self, work):
         work()  # the first run fills caches
