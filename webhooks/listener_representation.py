@@ -24,8 +24,8 @@ LISTENER = Answer(
     Field("waiting", COUNT, "How many copies are not acknowledged.", 0),
     Field("expires_at", MOMENT, "When it ends, unless it polls before.", "2026-01-31T09:00:00.000Z", "listener.expires_at"),
 )  # fmt: skip
-LISTENER_EVENT = Answer(
-    "ListenerEvent",
+EVENT_COPY = Answer(
+    "EventCopy",
     "A copy of an event.",
     Field("event_id", UUID, "Our identifier of the event. Acknowledge it by this.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
     Field("event", one_of(Event.labels), "What happened.", value=lambda copy: event_name(copy.event)),
@@ -42,7 +42,7 @@ LISTENER_EVENT = Answer(
 LISTENER_POLL = Answer(
     "ListenerPoll",
     "What is new for a listener.",
-    Field("events", ListOf(LISTENER_EVENT), "The oldest copies that are not acknowledged.", value="copies"),
+    Field("events", ListOf(EVENT_COPY), "The oldest copies that are not acknowledged.", value="copies"),
     Field("waiting", COUNT, "How many copies are not acknowledged, including these.", 1),
     Field("dropped", COUNT, f"How many copies were deleted since it began, because there were more than {MOST_KEPT:,}.", 0),
     Field("poll_after", COUNT, "Seconds to wait before the next poll.", 0),

@@ -23,7 +23,7 @@ from payments.views.wallet import MOVEMENT
 from virtual_accounts import representation as accounts
 from virtual_accounts import serializers as account_forms
 from webhooks import listener_serializers as listeners
-from webhooks.listener_representation import LISTENER_EVENT, LISTENER_POLL
+from webhooks.listener_representation import EVENT_COPY, LISTENER_POLL
 
 Example: TypeAlias = dict[str, Any]
 
@@ -274,7 +274,7 @@ RESENT = named(
         **_DELIVERED | {"state": "waiting", "next_attempt_at": "2026-01-31T09:00:00.000Z"}
     )
 )
-_COPY = LISTENER_EVENT.example(event="payment.success", origin="event")
+_COPY = EVENT_COPY.example(event="payment.success", origin="event")
 _ATTEMPT = events.EVENT_ATTEMPT.example(error=None, explanation=None)
 
 

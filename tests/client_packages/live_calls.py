@@ -89,6 +89,13 @@ def transfer_to(shop: Shop) -> dict[str, Any]:
     return {"account_number": payment.virtual_account_details.account_number, "amount": payment.amount}
 
 
+def listen(listener: Any) -> Any:
+    """Begin, poll and end."""
+    listener.begin(["payment.success"])
+    listener.poll(wait=0)
+    return listener.end()
+
+
 # Called with the shop, and with the method that is under test.
 CALLS: dict[str, Any] = {
     "payments.card": lambda shop, card: card(**shop.order()),
@@ -148,4 +155,5 @@ CALLS: dict[str, Any] = {
     "sandbox.advance_payment": lambda shop, advance: advance(shop.awaited().reference),
     "sandbox.advance_event": lambda shop, advance: advance(shop.waiting()),
     "sandbox.close_day": lambda shop, close: close("approved"),
+    "sandbox.listener": lambda shop, listener: listen(listener(shop.reference())),
 }

@@ -7,6 +7,7 @@ export {
   type FieldError, type ProblemDocument,
 } from "./errors.js";
 export type { Fetch, Meta } from "./caller.js";
+export { Listener } from "./listeners.js";
 export { Page } from "./page.js";
 export { metaOf, type Schemas } from "./resources.js";
 export { UnexpectedAnswer, UnknownScenario, WrongChange, type Played } from "./scenarios.js";

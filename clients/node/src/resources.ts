@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 
 import type { Answer, Caller, Meta, Query } from "./caller.js";
+import { Listener } from "./listeners.js";
 import { Page, targetOf } from "./page.js";
 import { play, UnknownScenario, type Played } from "./scenarios.js";
 import type { components, operations } from "./schema.js";
@@ -334,5 +335,10 @@ export class Sandbox extends Resource {
   /** Settles everything that has no batch, and moves the new batches to a state. */
   closeDay(state: Schemas["AdvanceDayRequest"]["day"] = "released"): Promise<Schemas["ClosedDay"]> {
     return this.send(`${SANDBOX}/advance`, { day: state }, ONCE);
+  }
+
+  /** Returns a listener, which polls for copies of your events once it has begun. */
+  listener(name: string): Listener {
+    return new Listener(name, path(`${SANDBOX}/listeners`, name), (...call) => this.send(...call));
   }
 }

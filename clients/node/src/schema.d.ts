@@ -144,7 +144,7 @@ export interface paths {
         /**
          * Resend an event
          * @description With the same id and body, signed with your current key. Your endpoint gets one attempt, even if it is
-         *     disabled. The response is 409 `invalid_state` while an attempt is planned or in progress, if the event was
+         *     disabled. In the sandbox, each listener that wants the event gets a further copy. The response is 409 `invalid_state` while an attempt is planned or in progress, if the event was
          *     skipped or is a test event, and once its body has been purged. Don't repeat a call whose response you lost:
          *     look up the event instead.
          */
@@ -561,6 +561,75 @@ export interface paths {
          *     `invalid_state`.
          */
         post: operations["advanceSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sandbox/listeners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a listener (sandbox)
+         * @description A listener gets copies of your events by polling, so that a machine without a public address can receive them.
+         *     It needs no webhook endpoint, and changes nothing of the deliveries to yours. 201 is a new listener. The same
+         *     name again is 200, with the events that were not acknowledged and the new `events`.
+         *
+         *     A listener ends an hour after its last poll. You can have five: a sixth is 409 `invalid_state`.
+         */
+        post: operations["beginListener"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sandbox/listeners/{name}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a listener (sandbox)
+         * @description Deletes the listener and the events that it did not acknowledge.
+         */
+        post: operations["endListener"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sandbox/listeners/{name}/poll": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Poll a listener (sandbox)
+         * @description Returns the oldest events that were not acknowledged: at most 50, and 1 MiB. If there are none, the call waits
+         *     for one. Each event is returned in every poll until you acknowledge it, so none is lost with a connection. They
+         *     come in no particular order.
+         *
+         *     Of more than 1,000 events that were not acknowledged, the oldest are deleted and counted in `dropped`. Wait
+         *     `poll_after` seconds before the next poll: too many polls were waiting.
+         */
+        post: operations["pollListener"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1490,6 +1559,8 @@ export interface components {
              */
             bvn?: string;
         };
+        /** @description Has no fields: send an empty object or no body. */
+        EndRequest: Record<string, never>;
         /** @description Change a payment link. `null` removes an optional field. */
         LinkChangeRequest: {
             /**
@@ -1718,6 +1789,22 @@ export interface components {
              */
             slug?: string;
         };
+        /** @description The listener to begin. */
+        ListenerRequest: {
+            /**
+             * @description Your name for it. The same name continues the same listener.
+             * @example ada-laptop
+             */
+            name: string;
+            /**
+             * @description The kinds of events to copy. By default payment.success, payment.failed, payment.mismatch, payout.success, payout.failed.
+             * @example [
+             *       "payment.success",
+             *       "payment.failed"
+             *     ]
+             */
+            events?: components["schemas"]["EventName"][];
+        };
         /** @description If you send any of these fields, `reference` and `email` are required. */
         PayerRequest: {
             /**
@@ -1789,6 +1876,22 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+        };
+        /** @description What was received, and how long to wait. Has no required fields. */
+        PollRequest: {
+            /**
+             * @description `event_id` of each event that you received. Those are not returned again.
+             * @example [
+             *       "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"
+             *     ]
+             */
+            ack?: string[];
+            /**
+             * Format: int64
+             * @description Seconds to wait for an event if there is none. By default 10.
+             * @example 10
+             */
+            wait?: number;
         };
         /** @description Refund a payment or part of it. */
         RefundRequest: {
@@ -3924,6 +4027,102 @@ export interface components {
             batches: components["schemas"]["Settlement"][];
             /** @description Every currency. */
             balance: components["schemas"]["Balance"][];
+        };
+        /** @description A listener, which receives copies of your events for as long as it polls. */
+        Listener: {
+            /**
+             * @description Your name for it.
+             * @example ada-laptop
+             */
+            name: string;
+            /**
+             * @description The kinds of events that are copied.
+             * @example [
+             *       "payment.success",
+             *       "payment.failed"
+             *     ]
+             */
+            events: components["schemas"]["EventName"][];
+            /**
+             * @description The key with which you sign the copies, and your receiver verifies them. The same each time.
+             * @example whk_listen_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxKm
+             */
+            hash_key: string;
+            /**
+             * @description How many copies are not acknowledged.
+             * @example 0
+             */
+            waiting: number;
+            /**
+             * Format: date-time
+             * @description When it ends, unless it polls before.
+             * @example 2026-01-31T09:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description What is new for a listener. */
+        ListenerPoll: {
+            /** @description The oldest copies that are not acknowledged. */
+            events: components["schemas"]["EventCopy"][];
+            /**
+             * @description How many copies are not acknowledged, including these.
+             * @example 1
+             */
+            waiting: number;
+            /**
+             * @description How many copies were deleted since it began, because there were more than 1,000.
+             * @example 0
+             */
+            dropped: number;
+            /**
+             * @description Seconds to wait before the next poll.
+             * @example 0
+             */
+            poll_after: number;
+        };
+        /** @description A copy of an event. */
+        EventCopy: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the event. Acknowledge it by this.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened.
+             * @example payment.success
+             */
+            event: components["schemas"]["EventName"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description `event` when it happened, `resend`, or `test` for a test event.
+             * @example event
+             * @enum {string}
+             */
+            origin: "event" | "resend" | "test";
+            /**
+             * @description How often it was returned, this time included. Send it as `X-Service-Attempt`.
+             * @example 1
+             */
+            times: number;
+            /**
+             * @description The body that your endpoint receives. Sign and send its UTF-8 bytes exactly.
+             * @example {"event":"payment.success"}
+             */
+            body: string;
+        };
+        /** @description A listener that has ended. */
+        EndedListener: {
+            /**
+             * @description Your name for it.
+             * @example ada-laptop
+             */
+            name: string;
         };
         /** @description An account and the name of its holder. */
         Beneficiary: {
@@ -8126,6 +8325,495 @@ export interface operations {
             };
             /** @description - `invalid_state`: The state does not allow this */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    beginListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ListenerRequest"];
+            };
+        };
+        responses: {
+            /** @description It was live already and has the new `events`. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listener"];
+                };
+            };
+            /** @description Begun. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listener"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `key_may_not_write`: The key is read-only
+             *     - `sandbox_only`: Available only in the sandbox
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the listener.
+                 * @example ada-laptop
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EndRequest"];
+            };
+        };
+        responses: {
+            /** @description It has ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedListener"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `key_may_not_write`: The key is read-only
+             *     - `sandbox_only`: Available only in the sandbox
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pollListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the listener.
+                 * @example ada-laptop
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PollRequest"];
+            };
+        };
+        responses: {
+            /** @description What is new. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListenerPoll"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `key_may_not_write`: The key is read-only
+             *     - `sandbox_only`: Available only in the sandbox
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;

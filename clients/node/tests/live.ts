@@ -148,6 +148,12 @@ const calls: Record<string, () => Promise<unknown>> = {
   "requests.list": () => client.requests.list({ status_class: "2", limit: 1 }),
   "sandbox.scenarios": () => client.sandbox.scenarios(),
   "sandbox.play": () => client.sandbox.play("payment.success", { "pay.amount": 50_000 }),
+  "sandbox.listener": async () => {
+    const listener = client.sandbox.listener(`node-${randomBytes(6).toString("hex")}`);
+    await listener.begin(["payment.success"]);
+    await listener.poll({ wait: 0 });
+    return listener.end();
+  },
   "sandbox.advance_payment": async () => client.sandbox.advancePayment((await awaited()).reference),
   "sandbox.advance_event": async () => client.sandbox.advanceEvent(await waiting()),
   "sandbox.close_day": () => client.sandbox.closeDay("approved"),

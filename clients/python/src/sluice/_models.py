@@ -419,6 +419,13 @@ class DuplicateReference(Model):
     """The resource of the first request with this reference."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EndedListener(Model):
+    """A listener that has ended."""
+
+    name: str
+    """Your name for it."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EventAttempt(Model):
     """One attempt at a delivery."""
 
@@ -442,6 +449,28 @@ class EventAttempt(Model):
 
     total_ms: float
     """Milliseconds from the lookup of your host name to the end of your response's headers."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventCopy(Model):
+    """A copy of an event."""
+
+    event_id: str
+    """Our identifier of the event. Acknowledge it by this."""
+
+    event: EventName
+    """What happened."""
+
+    created_at: str
+    """When it happened."""
+
+    origin: Literal['event', 'resend', 'test']
+    """`event` when it happened, `resend`, or `test` for a test event."""
+
+    times: int
+    """How often it was returned, this time included. Send it as `X-Service-Attempt`."""
+
+    body: str
+    """The body that your endpoint receives. Sign and send its UTF-8 bytes exactly."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventInDetail(Model):
@@ -595,6 +624,41 @@ class LinkCustomer(Model):
 
     name: str | None = None
     """Full name."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listener(Model):
+    """A listener, which receives copies of your events for as long as it polls."""
+
+    name: str
+    """Your name for it."""
+
+    events: list[EventName]
+    """The kinds of events that are copied."""
+
+    hash_key: str
+    """The key with which you sign the copies, and your receiver verifies them. The same each time."""
+
+    waiting: int
+    """How many copies are not acknowledged."""
+
+    expires_at: str
+    """When it ends, unless it polls before."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListenerPoll(Model):
+    """What is new for a listener."""
+
+    events: list[EventCopy]
+    """The oldest copies that are not acknowledged."""
+
+    waiting: int
+    """How many copies are not acknowledged, including these."""
+
+    dropped: int
+    """How many copies were deleted since it began, because there were more than 1,000."""
+
+    poll_after: int
+    """Seconds to wait before the next poll."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Movement(Model):
@@ -1600,6 +1664,13 @@ DynamicAccountRequest = TypedDict(
     total=False,
 )
 
+EndRequest = TypedDict(
+    "EndRequest",
+    {
+    },
+    total=False,
+)
+
 LinkChangeRequest = TypedDict(
     "LinkChangeRequest",
     {
@@ -1655,6 +1726,15 @@ LinkRequest = TypedDict(
     total=False,
 )
 
+ListenerRequest = TypedDict(
+    "ListenerRequest",
+    {
+        "name": "Required[str]",
+        "events": "list[EventName]",
+    },
+    total=False,
+)
+
 PayerRequest = TypedDict(
     "PayerRequest",
     {
@@ -1677,6 +1757,15 @@ PayoutRequest = TypedDict(
         "payment_ip": "str",
         "authorization_type": "Literal[\"regular\"]",
         "metadata": "dict[str, str]",
+    },
+    total=False,
+)
+
+PollRequest = TypedDict(
+    "PollRequest",
+    {
+        "ack": "list[str]",
+        "wait": "int",
     },
     total=False,
 )
@@ -2124,6 +2213,7 @@ Model.NESTED.update(
         EventInDetail: {"subject": EventSubject, "attempts": EventAttempt},
         EventRecord: {"subject": EventSubject},
         EventRecordList: {"data": EventRecord},
+        ListenerPoll: {"events": EventCopy},
         MovementList: {"data": Movement},
         Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal},
         PaymentLink: {"amount_range": AmountRange, "collect": Collect, "customer": LinkCustomer, "custom_fields": CustomField},

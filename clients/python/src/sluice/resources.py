@@ -12,6 +12,7 @@ from urllib.parse import quote
 from sluice import _models as models
 from sluice.caller import Answer, Caller
 from sluice.errors import SluiceError
+from sluice.listeners import Listener
 from sluice.model import Model
 from sluice.pages import Page, target_of
 from sluice.scenarios import Played, play
@@ -350,6 +351,10 @@ class Sandbox(Resource):
     def close_day(self, state: str = "released") -> models.ClosedDay:
         """Settle everything that has no batch, and move the new batches to `pending`, `approved`, `released` or `rejected`."""
         return self._post(models.ClosedDay, ADVANCE, {"day": state}, is_repeatable=False)
+
+    def listener(self, name: str) -> Listener:
+        """Return a listener, which polls for copies of your events once it has begun."""
+        return Listener(self._caller, name, _path("/api/sandbox/listeners", name))
 
 
 class UnknownScenario(SluiceError, KeyError):
