@@ -31,6 +31,7 @@ QUICK = {  # the options of a small round
     "retention": "--rows 20000 --rounds 1",
     "soak": "--minutes 0.2 --measure 3",
     "slow_clients": "--seconds 2",
+    "listeners": "--seconds 2 --rounds 1",
     "hanging_bank": "--minutes 0.5 --hanging 0.3 --rate 5",
 }
 

@@ -33,15 +33,15 @@ def connect_to_change(options: argparse.Namespace, what: str) -> Sluice:
     return client_of(keys)
 
 
-def connect_to_sandbox(options: argparse.Namespace) -> Sluice:
-    """Return a client for a command that exists in the sandbox only.
+def connect_to_sandbox(options: argparse.Namespace, **more: Any) -> Sluice:
+    """Return a client for a command that exists in the sandbox only. `more` are options of the client.
 
     :raises Declined: the key is live
     """
     keys = caller_of(options)
     if keys.api_key.startswith(LIVE):
         raise Declined(f"This is available only in the sandbox, and {keys.api_key} is a live key.")
-    return client_of(keys)
+    return client_of(keys, **more)
 
 
 def client_of(keys: Credentials, **options: Any) -> Sluice:

@@ -19,6 +19,7 @@ COMMANDS = {
     "advance": "advance",
     "doctor": "doctor",
     "events": "events",
+    "listen": "listen",
     "login": "login",
     "logout": "login",
     "logs": "logs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,11 @@ from sluice.model import Model
 def say(text: str) -> None:
     """Print progress, which is no result."""
     print(text, file=sys.stderr, flush=True)
+
+
+def red(text: str) -> str:
+    """Return a warning in red, if it goes to a terminal that may show colours."""
+    return f"\033[31m{text}\033[0m" if sys.stderr.isatty() and not os.environ.get("NO_COLOR") else text
 
 
 def emit(text: str) -> None:
