@@ -83,6 +83,7 @@ def test_every_command_is_listed():
 CALLS = {
     "login": ["--base-url", UNREACHABLE, "--api-key", "pk_1", "--secret-stdin"],
     "whoami": [],
+    "collections": ["postman", "--output", "api"],
     "trigger": ["payment.success"],
     "events list": [],
     "events show": [EVENT],

@@ -147,14 +147,16 @@ def profiles() -> dict[str, object]:
 
 
 def _write(document: dict[str, object]) -> None:
-    """Replace the file in one step, so that it is never half written, nor readable by others for a moment."""
-    file = profiles_file()
+    write_private(profiles_file(), json.dumps(document, indent=2) + "\n")
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace a file in one step, so that it is never half written, nor readable by others for a moment."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_suffix(f".{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        json.dump(document, opened, indent=2)
-        opened.write("\n")
+        opened.write(text)
     draft.replace(file)
 
 

@@ -17,6 +17,7 @@ DONE, NO, WRONG_USAGE, NOT_REACHED, INTERRUPTED = 0, 1, 2, 3, 130
 # Commands and their modules. Only the chosen one is imported: `sluice sign` needs neither HTTP nor the models.
 COMMANDS = {
     "advance": "advance",
+    "collections": "collections",
     "doctor": "doctor",
     "events": "events",
     "listen": "listen",
