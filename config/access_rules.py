@@ -478,6 +478,9 @@ OF_MEMBERS = {
     "dashboard/sandbox/retry/<uuid:delivery_id>/": _unasked_button(
         Permission.TRY_FLOWS, "retry a delivery", TRIES, NO_LIMIT
     ),
+    "dashboard/sandbox/settle/": _unasked_button(
+        Permission.TRY_FLOWS, "settle all payments", TRIES, NO_LIMIT
+    ),
     "dashboard/business/": _unasked_button(
         Permission.VIEW, "choose a business", "it only chooses which business is shown", NO_LIMIT
     ),

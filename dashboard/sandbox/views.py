@@ -1,4 +1,4 @@
-"""The sandbox page, and actions that trigger scheduled events immediately."""
+"""The sandbox page, and actions that make scheduled events happen now."""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.memberships import Membership, for_members
-from dashboard.sandbox.api_calls import Call, call
-from dashboard.sandbox.presets import Group, Preset, groups
+from dashboard.sandbox import history, page
+from dashboard.sandbox.api_calls import without_real_cards
+from dashboard.sandbox.playing import PAYER_PAGE, Exchange, Place, find_place, payer_page, play, title_of
+from dashboard.sandbox.scenario_list import groups
 from dashboard.transactions.detail_page import address_of, own_transaction
 from kit.db import clock
+from kit.money import money
+from kit.plurals import counted
 from merchants.models import ApiKey, Business
 from merchants.request_actors import person_acting
 from merchants.roles import Permission
-from payments.models import InvalidState, Transaction
+from payments.models import InvalidState, SettlementBatch, Transaction
 from payments.services import links
 from payments.services.sandbox_clock import Advanced, advance
+from payments.services.sandbox_days import DayState, close_day
 from payments.services.sandbox_events import make_attempt_due
-from virtual_accounts.models import Session, VirtualAccount
 from webhooks.models import Delivery
+from webhooks.services import endpoint_of
 
 DEMO_LINK = "demo-link"  # the reference of the link that `manage.py sandbox` creates
 NEWEST, SHOWN = 50, 5  # payments of links: looked at for pending ones, and listed
 Awaiting = Transaction.Awaiting
-TARGETS = ["/api/payments", "/api/virtual-accounts/simulate"]
 
 
 ADVANCED = {
@@ -43,51 +47,83 @@ ADVANCED = {
 }
 
 
-class TryForm(forms.Form):
-    target = forms.ChoiceField(choices=[(target, target) for target in TARGETS])
-    body = forms.CharField(max_length=8000, strip=False)
+class StepForm(forms.Form):
+    body = forms.CharField(
+        max_length=8000,
+        strip=False,
+        error_messages={
+            "required": "Enter the body of the request.",
+            "max_length": "Enter 8,000 characters or fewer.",
+        },
+    )
+
+    def __init__(self, data: Any, *, has_body: bool) -> None:
+        super().__init__(data)
+        self.fields["body"].required = has_body
 
 
 @sensitive_post_parameters("body")
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members(to_change=Permission.TRY_FLOWS)
 def sandbox_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Show the example requests, and the response to a submitted one."""
+    """Show the scenarios and a step of one of them. Submitting the form plays the step, or all that are left."""
     _require_sandbox()
-    found = _groups(membership.business)
-    chosen = _chosen(found, request.GET.get("preset", ""))
-    key = ApiKey.objects.usable(at=clock.now()).filter(business=membership.business, access="full").first()
-    context: dict[str, Any] = {
-        "membership": membership,
-        "groups": found,
-        "preset": chosen,
-        "has_key": key is not None,
-        "demo_link": links.find_of(membership.business, DEMO_LINK),
-        "attempts": _pending_attempts(membership.business),
-    }
-    form = TryForm(request.POST)
-    if request.method == "POST" and key is not None and form.is_valid():
-        body = form.cleaned_data["body"].replace("\r\n", "\n")
-        made = call(key=key, target=form.cleaned_data["target"], body=body)
-        context |= {"call": made, "deliveries": _deliveries(membership.business, made)}
+    business, place = membership.business, find_place(request.GET)
+    key = ApiKey.objects.usable(at=clock.now()).filter(business=business, access="full").first()
+    context: dict[str, Any] = {"has_key": key is not None}
+    text = place.body
+    if request.method == "POST" and key is not None:
+        form = StepForm(request.POST, has_body=bool(place.body))
+        text = without_real_cards(request.POST.get("body", "").replace("\r\n", "\n"))
+        context["errors"] = form.errors.get("body")
+        if form.is_valid():
+            body = form.cleaned_data["body"].replace("\r\n", "\n") if place.body else ""
+            to_the_end = request.POST.get("play") == "all"
+            exchanges = list(play(place, key=key, body=body, to_the_end=to_the_end))
+            context |= _played(request, business, exchanges)
+            if exchanges[-1].place is not place:
+                place = exchanges[-1].place
+                text = place.body
+    context |= _shown(request, membership, place, text)
+    context["steps"] = page.steps_of(place, context.get("exchanges", []))
     return render(request, "dashboard/sandbox/sandbox.html", context)
 
 
-def _groups(business: Business) -> list[Group]:
-    account = (
-        VirtualAccount.objects.of(business)
-        .filter(status=VirtualAccount.Status.ACTIVE, type=VirtualAccount.Type.DYNAMIC)
-        .order_by("-id")
-        .first()
-    )
-    session = (
-        Session.objects.filter(
-            account__business=business, status=Session.Status.PENDING, expires_at__gt=clock.now()
-        )
-        .order_by("-id")
-        .first()
-    )
-    return groups(account=account, session=session)
+def _shown(request: HttpRequest, membership: Membership, place: Place, text: str) -> dict[str, Any]:
+    """Return what the page shows about its list and the step, whether or not it was played."""
+    business, search = membership.business, request.GET.get("q", "")[:100]
+    opens_payer_page = any(PAYER_PAGE in step.path for step in place.scenario.steps)
+    return {
+        "membership": membership,
+        "search": search,
+        "groups": groups(search=search, chosen=place.scenario),
+        "place": place,
+        "text": text,
+        "samples": page.samples(place, text),
+        "payer_page": payer_page(business, place) if opens_payer_page else "",
+        "history": history.played(request.session, business),
+        "demo_link": links.find_of(business, DEMO_LINK),
+        "attempts": _pending_attempts(business),
+    }
+
+
+def _played(request: HttpRequest, business: Business, exchanges: list[Exchange]) -> dict[str, Any]:
+    """Return what the page shows about calls, and add them to the history."""
+    last = exchanges[-1]
+    following = last.place.after(last.call.document)
+    made = page.made_by(business, exchanges)
+    link = made.link if made else ""
+    history.remember(request.session, business, last, link=link, now=clock.now())
+    return {
+        "exchanges": exchanges,
+        "exchange": last,
+        "call": last.call,
+        "following": following,
+        "following_title": title_of(following.step) if following else "",
+        "made": made,
+        "deliveries": page.deliveries_of(business, exchanges),
+        "endpoint": endpoint_of(business),
+    }
 
 
 def _pending_attempts(business: Business) -> list[Transaction]:
@@ -95,20 +131,6 @@ def _pending_attempts(business: Business) -> list[Transaction]:
     newest = Transaction.objects.of(business).filter(payment_link__isnull=False).order_by("-pk")
     recent = newest.select_related("payment_link")[:NEWEST]
     return [each for each in recent if each.awaiting in {Awaiting.PAYER, Awaiting.TRANSFER}][:SHOWN]
-
-
-def _chosen(found: list[Group], name: str) -> Preset:
-    presets = [preset for group in found for preset in group.presets]
-    return next((preset for preset in presets if preset.name == name), presets[0])
-
-
-def _deliveries(business: Business, made: Call) -> list[Delivery]:
-    """Return the deliveries that a call has created so far."""
-    try:
-        subject = UUID(str(made.document.get("id", "")))
-    except ValueError:
-        return []
-    return list(Delivery.objects.filter(business=business, subject=subject))
 
 
 @require_POST
@@ -141,6 +163,29 @@ def retry_now(request: HttpRequest, membership: Membership, delivery_id: UUID) -
     else:
         messages.success(request, "Retrying now.")
     return redirect("dashboard-delivery", delivery.pk)
+
+
+@require_POST
+@for_members(may=Permission.TRY_FLOWS)
+def settle_now(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Settle every payment without a batch and release the batches, like POST /api/sandbox/advance."""
+    _require_sandbox()
+    made = close_day(membership.business, DayState.RELEASED, actor=person_acting(request))
+    if not made:
+        messages.info(request, "Nothing to settle: every successful payment is in a batch.")
+        return redirect("dashboard-sandbox")
+    messages.success(request, _settled(made))
+    return redirect("dashboard-settlements")
+
+
+def _settled(made: list[SettlementBatch]) -> str:
+    """Return what was settled in a sentence."""
+    nets: dict[str, int] = {}
+    for batch in made:
+        nets[batch.currency] = nets.get(batch.currency, 0) + batch.net
+    sums = " and ".join(money(net, currency) for currency, net in nets.items())
+    batches = counted(len(made), "settlement", "settlements")
+    return f"{batches} released. {sums} credited to your balance."
 
 
 def _require_sandbox() -> None:
