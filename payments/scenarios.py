@@ -58,6 +58,7 @@ from payments.scenario_steps import (
     payer,
     result,
 )
+from payments.status_names import outcome_name
 from webhooks.models import Event
 
 EXPIRED_YEAR = "2020"
@@ -461,7 +462,7 @@ def _changes(step: str, fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def _reason(outcome: Outcome) -> str:
-    return outcome.summary.removeprefix("Declined - ")
+    return outcome_name(outcome.summary)
 
 
 def _triggering(table: Mapping[str, Outcome | Special], effect: Special) -> int:

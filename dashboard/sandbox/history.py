@@ -11,7 +11,7 @@ from merchants.models import Business
 from payments.scenarios import Scenario, scenarios
 
 KEY = "dashboard.sandbox"
-KEPT = 10
+KEPT = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ FLOWS = {
     "payout": "Payouts",
     "card_check": "Card checks",
 }
+PREFIXES = ("Card payment: ", "Refund: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,11 @@ class Group:
     title: str
     scenarios: Sequence[Scenario]
     is_open: bool
+
+    @property
+    def items(self) -> list[tuple[str, Scenario]]:
+        """Return the scenarios with titles that don't repeat the group's."""
+        return [(_without(PREFIXES, each.title), each) for each in self.scenarios]
 
 
 def groups(*, search: str, chosen: Scenario) -> list[Group]:
@@ -48,3 +54,7 @@ def _text(scenario: Scenario) -> str:
     event = scenario.event.label if scenario.event else ""
     parts = (scenario.name, scenario.title, FLOWS[scenario.flow], end.status, end.outcome.code, event)
     return " ".join(str(part) for part in parts).casefold()
+
+
+def _without(prefixes: Sequence[str], text: str) -> str:
+    return next((text.removeprefix(each) for each in prefixes if text.startswith(each)), text)

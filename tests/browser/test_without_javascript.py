@@ -36,9 +36,9 @@ def follow(page, name):
         page.get_by_role("link", name=name, exact=True).first.click()
 
 
-def try_out(service, page, preset):
-    page.goto(f"{service.base_url}/dashboard/sandbox/?preset={preset}")
-    press(page, "Send request")
+def try_out(service, page, scenario, *, button="Send request"):
+    page.goto(f"{service.base_url}/dashboard/sandbox/?scenario={scenario}")
+    press(page, button)
     expect(page.get_by_role("heading", level=2).filter(has_text=re.compile("Response: 20"))).to_be_visible()
 
 
@@ -64,7 +64,7 @@ class TestWithoutJavaScript:
             page.get_by_label("Enabled").check()
             press(page, "Save")
             expect(page.locator('[data-secret="hash-key"]')).to_be_visible()
-            try_out(service, page, "success")
+            try_out(service, page, "payment.success")
             receiver.wait_for(1)
             page.goto(f"{service.base_url}/dashboard/webhooks/deliveries/")
             follow(page, "payment.success")
@@ -77,7 +77,7 @@ class TestWithoutJavaScript:
             receiver.wait_for(3)
 
     def test_payment_is_created_captured_and_refunded(self, service, page):
-        try_out(service, page, "authorise")
+        try_out(service, page, "payment.authorised")
         follow(page, "Open payment")
         follow(page, "Capture")
         press(page, "Capture payment")
@@ -96,8 +96,7 @@ class TestWithoutJavaScript:
                             "Postal code": "101241"}.items():  # fmt: skip
             page.get_by_label(label, exact=True).fill(text)
         press(page, "Create account")
-        try_out(service, page, "transfer")
-        try_out(service, page, "mismatch")
+        try_out(service, page, "payment.mismatch", button="Play all steps")
         page.goto(f"{service.base_url}/dashboard/virtual-accounts/unapplied/")
         with page.expect_navigation():
             page.locator(".table__link").first.click()
@@ -105,7 +104,20 @@ class TestWithoutJavaScript:
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
         press(page, "Credit to balance")
 
-        expect(page.get_by_text("NGN 2,501.00 was credited to your balance.")).to_be_visible()
+        expect(page.get_by_text("NGN 2,499.00 was credited to your balance.")).to_be_visible()
+
+    def test_scenario_is_played_step_by_step_and_shown_in_tabs(self, service, page):
+        try_out(service, page, "payment.captured.part")
+        for name in ("Webhook", "Python", "Response"):
+            page.get_by_text(name, exact=True).click()
+            expect(page.get_by_role("radio", name=name)).to_be_checked()
+        follow(page, "Next step: Capture the payment")
+        press(page, "Send request")
+        expect(page.get_by_role("heading", level=2).filter(has_text="Response: 200 OK")).to_be_visible()
+
+        press(page, "Settle now")
+
+        expect(page.get_by_text("1 settlement released.")).to_be_visible()
 
     def test_payment_link_is_created_changed_and_deactivated(self, service, page):
         page.goto(f"{service.base_url}/dashboard/payment-links/")

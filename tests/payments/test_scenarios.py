@@ -6,30 +6,13 @@ import pytest
 from payments.sandbox_guide import tables
 from payments.sandbox_triggers import LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT, TEST_CARDS
 from payments.scenario_steps import GOOD_CARD
-from payments.scenarios import scenarios
+from payments.scenarios import find, scenarios
 from tests.scenarios import play
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Category, Delivery, event_name
 
 SCENARIOS = "/api/sandbox/scenarios"
 NAMES = [scenario.name for scenario in scenarios()]
-# Rows of the guides that a text triggers, by table and the row's number, and their scenarios.
-ROWS_OF_TEXT = {
-    ("cards", 4): "payment.failed.20054",
-    ("cards", 5): "payment.success",
-    ("amounts", 7): "payment.success",
-    ("3ds", 0): "payment.3ds.approved",
-    ("3ds", 1): "payment.3ds.no_challenge",
-    ("3ds", 2): "payment.3ds.approved",
-    ("3ds", 3): "payment.3ds.wrong_code",
-    ("3ds", 4): "payment.3ds.declined",
-    ("3ds", 5): "payment.3ds.expired",
-    ("captures", 1): "payment.captured.all",
-    ("refunds", 2): "refund.all",
-    ("payouts", 5): "payout.pending.lost_answer",
-    ("payouts", 6): "payout.reversed",
-    ("payouts", 7): "payout.success",
-}
 STEP_OF_TABLE = {
     "cards": "pay",
     "amounts": "pay",
@@ -129,23 +112,27 @@ class TestList:
         assert numbers == {GOOD_CARD, *(card.number for card in TEST_CARDS)}
 
     @pytest.mark.parametrize(
-        ("table", "number", "row"),
-        [(table.name, number, row) for table in tables() for number, row in enumerate(table.rows)],
+        ("table", "row"), [(table.name, row) for table in tables() for row in table.rows], ids=str
     )
-    def test_has_a_scenario_for_each_row_of_the_guides(self, table, number, row):
-        if (table, number) in ROWS_OF_TEXT:
-            assert ROWS_OF_TEXT[table, number] in NAMES
+    def test_has_a_scenario_for_each_row_of_the_guides(self, table, row):
+        scenario = find(row.scenario)
+        if not row.trigger.isdecimal():
+            assert row.code in {scenario.ends.outcome.code, *(s.expect.response_code for s in scenario.steps)}
             return
-        bodies = [
-            step.body
-            for scenario in scenarios()
+        (body, code) = next(
+            (step.body, step.expect.response_code)
             for step in scenario.steps
-            if step.method and step.id == STEP_OF_TABLE[table] and step.expect.response_code == row.code
-        ]
-        if len(row.trigger) > 2:
-            assert row.trigger in {body["source"]["pan"] for body in bodies if "source" in body}
-        else:
-            assert int(row.trigger) in {body.get("amount", 0) % 100 for body in bodies}
+            if step.id == STEP_OF_TABLE[table]
+        )
+        triggered = f"{body['amount'] % 100:02}" if len(row.trigger) == 2 else body["source"]["pan"]
+        assert (triggered, code) == (row.trigger, row.code)
+
+    def test_is_named_on_the_page_of_the_test_data(self, client):
+        page = client.get("/docs/test-data").content.decode()
+
+        assert {row.scenario for table in tables() for row in table.rows} <= set(
+            re.findall("<code>([a-z0-9_.]+)</code>", page)
+        )
 
     def test_plays_the_accounts_of_the_sandbox(self):
         accounts = {

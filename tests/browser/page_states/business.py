@@ -38,6 +38,10 @@ def send_half_an_object(page: Page) -> None:
     press(page, "Send request")
 
 
+def show_code(page: Page) -> None:
+    page.get_by_text("Python", exact=True).click()
+
+
 def select_two(page: Page) -> None:
     for number in range(2):
         page.get_by_role("checkbox").nth(number).check()
@@ -60,6 +64,11 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
         PageState("sandbox", SANDBOX),
         PageState("sandbox-answered", SANDBOX, pressing("Send request")),
         PageState("sandbox-refused", SANDBOX, send_half_an_object),
+        PageState("sandbox-step", f"{SANDBOX}?scenario=payment.3ds.approved", pressing("Send request")),
+        PageState("sandbox-whole", f"{SANDBOX}?scenario=refund.part", pressing("Play all steps")),
+        PageState("sandbox-code", SANDBOX, show_code),
+        PageState("sandbox-found", f"{SANDBOX}?q=lost"),
+        PageState("sandbox-none", f"{SANDBOX}?q=nothing+like+it"),
         PageState("settings", SETTINGS),
         PageState("settings-saved", SETTINGS, pressing("Save time zone")),
         PageState("settings-refused", SETTINGS, pressing("Save accent colour", Accent_colour="#ffff00")),
