@@ -35,6 +35,11 @@ class Call:
     document: dict[str, Any]  # the response; empty if it is not a JSON object
 
     @property
+    def head(self) -> str:
+        """Return the request without its body."""
+        return self.request.partition("\n\n")[0]
+
+    @property
     def status(self) -> str:
         return f"{self.http_status.value} {self.http_status.phrase}"
 

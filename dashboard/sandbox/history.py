@@ -11,7 +11,7 @@ from merchants.models import Business
 from payments.scenarios import Scenario, scenarios
 
 KEY = "dashboard.sandbox"
-KEPT = 6
+KEPT = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ PREFIXES = ("Card payment: ", "Refund: ")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The scenarios of a flow. An open group shows them without a click."""
+    """The scenarios of a flow. A page lists those of open groups, and links to the first one of the others."""
 
     title: str
     scenarios: Sequence[Scenario]

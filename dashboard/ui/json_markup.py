@@ -39,6 +39,20 @@ def markup_of_text(text: str) -> SafeString:
     return json_markup(document)
 
 
+def indented(text: str) -> str:
+    """Return a JSON text indented, without colours: for pages with much of it. Any other text is returned unchanged.
+
+    >>> print(indented('{"paid":true}'))
+    {
+      "paid": true
+    }
+    """
+    try:
+        return json.dumps(bounded_json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text
+
+
 def _markup(text: str) -> SafeString:
     if len(text) > MAX_LENGTH:
         return escape(text)

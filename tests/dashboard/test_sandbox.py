@@ -16,12 +16,14 @@ from payments.scenarios import find, scenarios
 from tests import orders
 from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
+from tests.dashboard.test_page_cost import PAGE
 from tests.factories import MemberFactory
 from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD
 from tests.refunds import pay
 from tests.transactions import captured_payment, challenged_payment
 from tests.webhooks.rows import make_delivery, make_endpoint
+from tests.weighing import weigh
 from webhooks.models import Category
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +85,13 @@ class TestPaymentLinks:
 
 
 class TestScenarios:
+    def test_of_the_chosen_flow_are_listed_beside_links_to_the_other_flows(self, browser, ada):
+        page = page_of(browser, "payout.failed.51").content.decode()
+
+        assert "?scenario=payout.reversed" in page
+        assert "?scenario=card_check.success" in page
+        assert "?scenario=card_check.failed.20054" not in page
+
     def test_are_all_listed_by_flow(self, browser, ada):
         listed = [each for group in browser.get(SANDBOX).context["groups"] for each in group.scenarios]
 
@@ -331,3 +340,15 @@ class TestPage:
         shown = page_of(browser, scenario, q=scenario).content.decode()
 
         assert Audit(shown).findings == []
+
+    @pytest.mark.parametrize(
+        "name", ["payment.success", "payment.3ds.wrong_code", "refund.part", "transfer.unapplied"]
+    )
+    def test_stays_light_with_an_answer_webhooks_and_a_full_history(self, browser, ada, name):
+        make_endpoint(business=ada.business, events=Category.values)
+        for _ in range(history.KEPT):
+            send(browser, "{")
+
+        weight = weigh(play_all(browser, name).content.decode(), lambda path: browser.get(path).getvalue())
+
+        assert weight.page <= PAGE, weight
