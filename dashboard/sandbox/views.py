@@ -30,8 +30,7 @@ from payments.services import links
 from payments.services.sandbox_clock import Advanced, advance
 from payments.services.sandbox_days import DayState, close_day
 from payments.services.sandbox_events import make_attempt_due
-from webhooks.models import Delivery
-from webhooks.services import endpoint_of
+from webhooks.models import Delivery, Endpoint
 
 DEMO_LINK = "demo-link"  # the reference of the link that `manage.py sandbox` creates
 NEWEST, SHOWN = 50, 5  # payments of links: looked at for pending ones, and listed
@@ -122,7 +121,7 @@ def _played(request: HttpRequest, business: Business, exchanges: list[Exchange])
         "following_title": title_of(following.step) if following else "",
         "made": made,
         "deliveries": page.deliveries_of(business, exchanges),
-        "endpoint": endpoint_of(business),
+        "has_endpoint": Endpoint.objects.filter(business=business).exists(),
     }
 
 
