@@ -58,9 +58,9 @@ test-all: install ## run all tests that need no browser, and the most important 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
 
-test-clients: install ## test both clients and what generators make of the API (needs Node.js 20 and npm)
-	@$(UV) sync --locked --quiet --group generators
-	@$(RUN) -m pytest tests/client_packages -m clients $(ARGS)
+test-clients: install ## test both clients and what generators make of the API (needs Node.js 20 and npm; ARGS=--all also needs Java)
+	@$(UV) sync --locked --quiet --group generators $(if $(filter --all,$(ARGS)),--group openapi-generator)
+	@$(RUN) -m pytest tests/client_packages -m "clients $(if $(filter --all,$(ARGS)),,and not openapi_generator)" $(filter-out --all,$(ARGS))
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --group e2e

@@ -331,7 +331,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.1.0",
     "SERVERS": [{"url": PUBLIC_URL, "description": ENVIRONMENT.capitalize()}],
     "CONTACT": {"name": "The operator of this service", "url": f"{PUBLIC_URL}/docs/"},
-    "LICENSE": {"name": "To be decided"},
+    "LICENSE": {"name": "To be decided", "identifier": "LicenseRef-to-be-decided"},
     "SCHEMA_PATH_PREFIX": "/api",
     "COMPONENT_SPLIT_REQUEST": True,  # names request schemas …Request
     # Enums are inlined. This hook adds the components of operations and the introduction.

@@ -220,6 +220,8 @@ def _missing_facts(info: Schema) -> Iterator[str]:
     for fact in ("title", "version", "description", "license", "contact"):
         if not info.get(fact):
             yield f"info has no {fact}"
+    if not {"identifier", "url"} & info.get("license", {}).keys():
+        yield "info.license has neither an SPDX identifier nor a URL, without which openapi-generator refuses the document"
 
 
 def _operation_ids(document: Schema) -> Iterator[str]:

@@ -65,7 +65,7 @@ def document():
             "title": "Things",
             "version": "1",
             "description": "Words.",
-            "license": {"name": "None"},
+            "license": {"name": "None", "identifier": "LicenseRef-none"},
             "contact": {"name": "Ada"},
         },
         "paths": {"/api/things": {"post": create}},
@@ -155,6 +155,7 @@ BREAKS = {
     ],
     "descriptions": [
         ("info license", None),
+        ("info license identifier", None),
         ("info contact", None),
         (f"{POST} operationId", "thingCreation"),
         (f"{POST} operationId", "receiveThingSuccess"),
