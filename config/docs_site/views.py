@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from config.docs_site.event_catalogue import catalogue
 from config.docs_site.guides import GUIDES, page_of, samples
+from config.docs_site.reference.pages import OF_MOST_CALLS, pages_with_error
 from config.error_codes import ERROR_CODES
 from config.problems import problem_response
 from dashboard.memberships import NotInThisRole
@@ -125,11 +126,15 @@ def error_page(request: HttpRequest, code: str) -> HttpResponse:
     if code not in ERROR_CODES:
         raise Http404
     kind = ERROR_CODES[code]
-    address = f"{settings.PUBLIC_URL}/docs/errors/{code}"
-    status = HTTPStatus(kind.status)
-    return render_docs(
-        request, "docs/error.html", here="error", code=code, kind=kind, status=status, address=address
-    )
+    context = {
+        "code": code,
+        "kind": kind,
+        "status": HTTPStatus(kind.status),
+        "address": f"{settings.PUBLIC_URL}/docs/errors/{code}",
+        "is_of_most_calls": code in OF_MOST_CALLS,
+        "returned_by": pages_with_error(code),
+    }
+    return render_docs(request, "docs/error.html", here="error", **context)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001

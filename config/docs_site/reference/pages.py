@@ -29,7 +29,8 @@ from config.error_codes import ERROR_CODES
 from config.openapi.generated import document
 from config.openapi.operations import EVERYWHERE, OF_LISTS, OF_SIGNED_CALLS, OF_WRITES, OPERATIONS
 
-WEBHOOKS = "Webhooks"
+WEBHOOKS, ERRORS = "Webhooks", "Errors"
+ERROR_EXAMPLES = ("invalid_request", "duplicate_reference", "invalid_signature", "timestamp_out_of_range")
 OF_MOST_CALLS = frozenset({*EVERYWHERE, *OF_SIGNED_CALLS, *OF_WRITES} - {*OF_LISTS})
 USUAL_HEADERS = frozenset({"X-Request-Id", "RateLimit-Policy", "RateLimit"})
 SANDBOX_TABLE = re.compile(
@@ -137,15 +138,12 @@ class Group:
 
 @lru_cache(maxsize=1)
 def groups() -> tuple[Group, ...]:
-    """Return all pages, grouped and ordered as the document's tags."""
-    found = list(pages().values())
+    """Return all pages, grouped and ordered as the document's tags. Errors are last."""
+    tags = {tag["name"]: tag["description"] for tag in document()["tags"]}
+    found = tags | {ERRORS: "What the API returns instead of a result."}
     return tuple(
-        Group(
-            tag["name"],
-            inline(tag["description"]),
-            tuple(each for each in found if each.group == tag["name"]),
-        )
-        for tag in document()["tags"]
+        Group(name, inline(words), tuple(each for each in pages().values() if each.group == name))
+        for name, words in found.items()
     )
 
 
@@ -162,7 +160,16 @@ def pages() -> dict[str, ReferencePage]:
     listed.sort(key=lambda each: order.index(each[2]["operationId"]))
     operations = [_page_of(path, method, operation) for path, method, operation in listed]
     events = [_page_of_event(name, methods["post"]) for name, methods in described["webhooks"].items()]
-    return {each.slug: each for each in (*operations, *events, *_pages_of_objects(operations))}
+    return {
+        each.slug: each for each in (*operations, *events, *_pages_of_objects(operations), _page_of_errors())
+    }
+
+
+def pages_with_error(code: str) -> list[ReferencePage]:
+    """Return the operations that can return an error, unless most can."""
+    if code in OF_MOST_CALLS:
+        return []
+    return [each for each in pages().values() if any(error.code == code for error in each.errors)]
 
 
 def slug_of(name: str) -> str:
@@ -327,4 +334,22 @@ def _page_of_object(success: Success, group: str) -> ReferencePage:
         text=page(schema["description"], file="").html,
         groups=(FieldGroup.of("Fields", "field-", _rows(schema)),),
         examples=success.examples,
+    )
+
+
+def _page_of_errors() -> ReferencePage:
+    """Return the page about the object that describes an error, with the field of conflicts."""
+    components = document()["components"]
+    problem, conflict = components["schemas"]["Problem"], components["schemas"]["DuplicateReference"]
+    existing = {"existing": conflict["properties"]["existing"]}
+    rows = _rows({"type": "object", "properties": problem["properties"] | existing})
+    return ReferencePage(
+        kind=Kind.OBJECT,
+        slug="error-object",
+        group=ERRORS,
+        title="Error object",
+        summary=problem["description"],
+        text=page(f"{problem['description']} [Each code](/docs/errors/) has a page.", file="").html,
+        groups=(FieldGroup.of("Fields", "field-", rows),),
+        examples={code: components["examples"][code] for code in ERROR_EXAMPLES},
     )

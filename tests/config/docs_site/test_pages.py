@@ -331,6 +331,14 @@ class TestErrorPages:
         assert re.sub("`(.+?)`", r"<code>\1</code>", kind.help) in page
         assert 'href="/docs/errors/"' in page
 
+    def test_link_the_operations_that_return_them(self, visitor):
+        own = visitor.get("/docs/errors/duplicate_reference").content.decode()
+        common = visitor.get("/docs/errors/invalid_signature").content.decode()
+
+        assert '<a href="/api/docs/create-payment">' in own
+        assert '<a href="/api/docs/get-payment">' not in own
+        assert 'Most operations of the <a href="/api/docs">API</a>' in common
+
 
 class TestFailures:
     def test_of_the_server_show_only_the_request_id(self, visitor, broken):

@@ -41,6 +41,8 @@ class TestRanking:
             ("payment_method_id", "/api/docs/create-payment#body-payment_method_id"),
             ("source.pan", "/api/docs/create-payment#body-source.pan"),
             ("X-Service-Signature", "/api/docs/payment.success#header-X-Service-Signature"),
+            ("string_to_sign", "/api/docs/error-object#field-string_to_sign"),
+            ("payment.failed.20051", "/docs/events#payment.failed"),
             ("4000000000002503", "/docs/test-data#cards"),
             ("webhooks", "/docs/webhooks"),
             ("DUPLICATE_REFERENCE", "/docs/errors/duplicate_reference"),

@@ -193,3 +193,12 @@ class TestLargeObject:
 
         for name in document()["components"]["schemas"]["Payment"]["properties"]:
             assert f'id="field-{name}"' in text
+
+
+class TestErrors:
+    def test_have_a_page_with_every_field(self, client):
+        text = text_of(client, "/api/docs/error-object?example=duplicate_reference")
+
+        for name in ("type", "code", "errors", "errors.suggestion", "string_to_sign", "existing.status"):
+            assert f'id="field-{name}"' in text
+        assert '"duplicate_reference"' in text
