@@ -109,7 +109,9 @@ def data_page(request: HttpRequest) -> HttpResponse:
 
 def events_page(request: HttpRequest) -> HttpResponse:
     """Show the catalogue of events."""
-    return render_docs(request, "docs/events.html", here="events", catalogue=catalogue())
+    return render_docs(
+        request, "docs/events.html", here="events", catalogue=catalogue(), is_sandbox=settings.SANDBOX
+    )
 
 
 def errors_page(request: HttpRequest) -> HttpResponse:

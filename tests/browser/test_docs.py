@@ -46,7 +46,7 @@ class TestSamples:
             seen.page.goto(f"{service.base_url}/docs/signing")
             seen.page.get_by_role("radio", name="Python", exact=True).focus()
 
-            for _ in range(2):
+            for _ in range(3):
                 seen.page.keyboard.press("ArrowRight")
 
             expect(seen.page.get_by_role("radio", name="Node")).to_be_checked()

@@ -55,6 +55,13 @@ class TestCatalogue:
                 is_here = scenario.event is not None and scenario.event.label == name
                 assert (f">{scenario.name}</code>" in section) == is_here
 
+    def test_links_scenarios_to_the_sandbox_page_in_the_sandbox_only(self, client, settings):
+        link = 'href="/dashboard/sandbox/?scenario=payment.mismatch"'
+        assert link in client.get("/docs/events").content.decode()
+
+        settings.SANDBOX = False
+        assert link not in client.get("/docs/events").content.decode()
+
     def test_shows_the_headers_of_every_event(self, client):
         text = client.get("/docs/events").content.decode()
 
