@@ -19,7 +19,7 @@ without one at the end:
 
 `X-Signature` is the hex HMAC-SHA256 of that text, keyed with the text of the secret key; `X-Api-Key` is the
 public id. If a signature is wrong, the sandbox returns the `string_to_sign` that it computed.
-`manage.py sign_request GET /api/banks` prints a signed curl command.
+`sluice sign GET /api/banks --curl` prints a signed curl command.
 
 ## References
 
