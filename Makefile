@@ -23,7 +23,7 @@ GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 $(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser test-clients screenshots lint format bench openapi client-models addresses field-tables fonts clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser test-clients screenshots lint format bench openapi client-models client-dist addresses field-tables fonts clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -109,6 +109,10 @@ client-models: install ## write the clients' models from the OpenAPI document (n
 	@mkdir -p build && $(RUN) manage.py spectacular --format openapi-json > build/openapi.json
 	@$(RUN) clients/python/generate.py build/openapi.json
 	@cd clients/node && npm ci --silent --no-audit --no-fund && npm exec -- openapi-typescript ../../build/openapi.json -o src/schema.d.ts
+	@cd clients/node && npm version --silent --allow-same-version --no-git-tag-version "$$($(CURDIR)/$(RUN) -c 'import json; print(json.load(open("../../build/openapi.json"))["info"]["version"])')" >/dev/null
+
+client-dist: install ## build both client packages twice, and use each in an empty project (ARGS=--without-licence)
+	@$(RUN) clients/client_dist.py $(ARGS)
 
 addresses: install ## write docs/addresses.md from the table of config/access_rules.py
 	@$(RUN) manage.py address_guide > docs/addresses.md

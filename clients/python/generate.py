@@ -1,4 +1,6 @@
-"""Write `src/sluice/_models.py` from the OpenAPI document: `python generate.py openapi.json`; `--check` only compares.
+"""Write models and versions of the clients from the OpenAPI document: `python generate.py openapi.json`.
+
+`--check` only compares. The version of both clients is that of the document, which is the service's.
 
 Answers become frozen dataclasses, requests typed dictionaries. `3ds` is `three_ds`, because a name in Python may not
 begin with a digit.
@@ -12,7 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parent / "src" / "sluice" / "_models.py"
+CLIENTS = Path(__file__).parents[1]
+MODELS = CLIENTS / "python" / "src" / "sluice" / "_models.py"
+VERSION = CLIENTS / "python" / "src" / "sluice" / "version.py"
+NODE_VERSION = CLIENTS / "node" / "src" / "version.ts"
 PREFIX = "#/components/schemas/"
 # Requests whose fields are the keyword arguments of a method, without those that the method sets itself.
 ARGUMENTS = {
@@ -53,12 +58,20 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail if the file is not what would be written")
     options = parser.parse_args()
     text = sys.stdin.read() if options.document == "-" else Path(options.document).read_text()
-    written = generated(json.loads(text))
-    if options.check and TARGET.read_text() != written:
-        print(f"{TARGET} is not current: make client-models", file=sys.stderr)
-        return 1
-    if not options.check:
-        TARGET.write_text(written)
+    document = json.loads(text)
+    version = document["info"]["version"]
+    files = {
+        MODELS: generated(document),
+        VERSION: f'"""The version, which is the service\'s."""\n\n__version__ = "{version}"\n',
+        NODE_VERSION: f'/** The version, which is the service\'s. */\nexport const VERSION = "{version}";\n',
+    }
+    outdated = [file for file, written in files.items() if file.read_text() != written]
+    if options.check:
+        for file in outdated:
+            print(f"{file} is not current: make client-models", file=sys.stderr)
+        return 1 if outdated else 0
+    for file in outdated:
+        file.write_text(files[file])
     return 0
 
 

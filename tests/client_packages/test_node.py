@@ -1,4 +1,4 @@
-"""The Node client: built, tested, packed, installed and used."""
+"""The Node client: its types, its own tests, and calls to a running service."""
 
 import json
 
@@ -12,16 +12,6 @@ from tests.cutting_proxy import CuttingProxy
 pytestmark = pytest.mark.clients
 
 TOOLS = PROJECT / "tests" / "client_packages"
-LARGEST_PACKAGE = 60 * 1024  # bytes
-
-
-@pytest.fixture(scope="module")
-def package(npm, node_client, tmp_path_factory):
-    """The packed client, as it would be published."""
-    folder = tmp_path_factory.mktemp("package")
-    run(npm, "run", "build")
-    (packed,) = json.loads(run(npm, "pack", "--json", "--pack-destination", str(folder)))
-    return folder / packed["filename"]
 
 
 def test_has_current_types(npm, node_client, tmp_path):
@@ -51,22 +41,6 @@ def test_executes_each_write_once_if_its_answer_is_lost(node_client, service, tm
     counts = {count for (_, path, _), count in proxy.seen.items() if not path.endswith("/simulate")}
     assert counts == {1, 2}  # reads and writes
     assert {proxy.times(ending)[0] for ending in ("/payments", "/refunds", "/capture", "/void")} == {2}
-
-
-def test_package_is_small_and_works_in_an_empty_project(npm, package, service, tmp_path):
-    assert package.stat().st_size <= LARGEST_PACKAGE
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    run(npm, "install", "--no-audit", "--no-fund", "--offline", str(package), cwd=tmp_path)
-    program = (
-        'import { Sluice } from "sluice-client"; import { event } from "sluice-client/testing";'
-        f"const client = Sluice.fromSandbox({json.dumps(str(service.folder))});"
-        'const played = await client.sandbox.play("payment.3ds.approved");'
-        "console.log(played.status, event().length > 0);"
-    )
-
-    assert run("node", "--input-type=module", "--eval", program, cwd=tmp_path).strip() == "success true"
-    lock = json.loads((tmp_path / "package-lock.json").read_text())
-    assert [name for name in lock["packages"] if name] == ["node_modules/sluice-client"]
 
 
 def test_has_the_version_of_the_service(node_client):

@@ -1,20 +1,32 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import tomllib
+from django.conf import settings
 
 import sluice
 
 CLIENT = Path(__file__, "../..").resolve()
 
 
-def _version_of(folder):
-    return tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"]
+PROJECT = CLIENT.parents[1]
+MOST_LINES = 2000  # not blank, without the generated models and the command-line tool
 
 
 def test_has_the_version_of_the_service():
-    assert sluice.__version__ == _version_of(CLIENT) == _version_of(CLIENT.parents[1])
+    service = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    node = json.loads((PROJECT / "clients" / "node" / "package.json").read_text())["version"]
+
+    assert sluice.__version__ == service == settings.SPECTACULAR_SETTINGS["VERSION"] == node
+
+
+def test_stays_within_its_budget_of_lines():
+    files = [file for file in (CLIENT / "src" / "sluice").glob("*.py") if file.name != "_models.py"]
+    lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
+
+    assert len(lines) <= MOST_LINES
 
 
 def test_needs_no_other_package():
