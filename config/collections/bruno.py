@@ -101,7 +101,10 @@ def _assertions(request: Request) -> Iterator[tuple[str, str]]:
 def _saved(request: Request) -> Iterator[tuple[str, str]]:
     """Yield variables and the expressions of their values. If the response has none, the value stays."""
     for variable, path in request.saved.items():
-        yield variable, f'res.body{access(path)} || bru.getVar("{variable}")'
+        yield (
+            variable,
+            f'res.body?{access(path)} || bru.getVar("{variable}") || bru.getCollectionVar("{variable}")',
+        )
 
 
 def _sent(request: Request) -> Iterator[tuple[str, str]]:

@@ -89,6 +89,7 @@ class Bru:
         checks = [(each, check) for each in run["results"] for check in each["assertionResults"]]
         failed = [f"{each['name']}: {check}" for each, check in checks if check["status"] != "pass"]
         failed += [f"{each['name']}: {each['error']}" for each in run["results"] if each["error"]]
+        failed += [each["request"]["url"] for each in run["results"] if "{{" in each["request"]["url"]]
         statuses = [each["response"]["status"] for each in run["results"]]
         return [each["name"] for each in run["results"]], statuses, failed
 

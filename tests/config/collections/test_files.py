@@ -165,12 +165,14 @@ class TestOperations:
             if item["request"]["method"] == "POST" and "reference" in json.loads(raw):
                 assert json.loads(raw)["reference"] == "{{new_reference}}", item["name"]
 
-    def test_save_what_the_paths_of_others_use(self, postman):
+    def test_save_what_the_paths_of_others_use(self, postman, bruno):
         created = next(each for each in requests_in(postman) if each["name"].endswith(": Card payment"))
         listed = next(each for each in requests_in(postman) if each["name"] == "List events")
 
         assert 'set("payment_reference", answer.reference)' in script_of(created, "test")
         assert 'set("event_id", answer.data?.[0]?.event_id)' in script_of(listed, "test")
+        kept = 'bru.getVar("event_id") || bru.getCollectionVar("event_id")'
+        assert f"  event_id: res.body?.data?.[0]?.event_id || {kept}\n" in bruno["Events/List events.bru"]
 
 
 class TestScenarios:
