@@ -53,7 +53,7 @@ def _pages() -> Iterator[Entry]:
         yield Entry(
             kind=KINDS[page.kind],
             title=page.title,
-            address=f"{reverse('events')}#{page.slug}" if is_event else page.address,
+            address=f"{reverse('event-catalogue')}#{page.slug}" if is_event else page.address,
             text=_plain(page.text),
             trail=page.summary if page.method else page.group,
             keys=_keys(names),
@@ -132,7 +132,7 @@ def _scenarios() -> Iterator[Entry]:
         yield Entry(
             kind="Scenario",
             title=scenario.name,
-            address=f"{reverse('events')}#{scenario.event.label}" if scenario.event else listed,
+            address=f"{reverse('event-catalogue')}#{scenario.event.label}" if scenario.event else listed,
             text=f"{scenario.title}.",
             trail="Sandbox",
             keys=_keys({scenario.name}),

@@ -48,7 +48,10 @@ def navigation() -> list[tuple[str, list[Entry]]]:
         "Cards and amounts that trigger each outcome in the sandbox.",
     )
     events = Entry(
-        "events", reverse("events"), "Events", "Each event with its schema, examples and sandbox scenarios."
+        "events",
+        reverse("event-catalogue"),
+        "Events",
+        "Each event with its schema, examples and sandbox scenarios.",
     )
     errors = Entry("errors", reverse("errors"), "Errors", "The meaning of each error code, and what to do.")
     reference = Entry(
