@@ -126,7 +126,8 @@ def find_place(query: Mapping[str, str]) -> Place:
     known = {name: query[name] for name in _needed(*scenario.steps) if VALUE.fullmatch(query.get(name, ""))}
     ids = [step.id for step in scenario.steps]
     number = ids.index(query["step"]) if query.get("step") in ids else 0
-    return (number and _complete(Place(scenario, number, known))) or Place(scenario, 0, {})
+    wanted = _complete(Place(scenario, number, known)) if number else None
+    return wanted or Place(scenario, 0, {})
 
 
 def play(place: Place, *, key: ApiKey, body: str, to_the_end: bool) -> Iterator[Exchange]:

@@ -72,20 +72,27 @@ def sandbox_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     context: dict[str, Any] = {"has_key": key is not None}
     text = place.body
     if request.method == "POST" and key is not None:
-        form = StepForm(request.POST, has_body=bool(place.body))
-        text = without_real_cards(request.POST.get("body", "").replace("\r\n", "\n"))
-        context["errors"] = form.errors.get("body")
-        if form.is_valid():
-            body = form.cleaned_data["body"].replace("\r\n", "\n") if place.body else ""
-            to_the_end = request.POST.get("play") == "all"
-            exchanges = list(play(place, key=key, body=body, to_the_end=to_the_end))
-            context |= _played(request, business, exchanges)
-            if exchanges[-1].place is not place:
-                place = exchanges[-1].place
-                text = place.body
+        place, text, played = _play(request, place, key=key)
+        context |= played
     context |= _shown(request, membership, place, text)
     context["steps"] = page.steps_of(place, context.get("exchanges", []))
     return render(request, "dashboard/sandbox/sandbox.html", context)
+
+
+def _play(request: HttpRequest, place: Place, *, key: ApiKey) -> tuple[Place, str, dict[str, Any]]:
+    """Play the submitted step, or all that are left. Return the last one, its body, and what the page shows about it.
+
+    The body stays as it was typed, except for card numbers that aren't test cards.
+    """
+    form = StepForm(request.POST, has_body=bool(place.body))
+    typed = request.POST.get("body", "").replace("\r\n", "\n")
+    text = without_real_cards(typed)
+    if not form.is_valid():
+        return place, text, {"errors": form.errors["body"]}
+    to_the_end = request.POST.get("play") == "all"
+    exchanges = list(play(place, key=key, body=typed if place.body else "", to_the_end=to_the_end))
+    last = exchanges[-1].place
+    return last, text if last is place else last.body, _played(request, key.business, exchanges)
 
 
 def _shown(request: HttpRequest, membership: Membership, place: Place, text: str) -> dict[str, Any]:
