@@ -77,7 +77,7 @@ def _day(options: argparse.Namespace) -> int:
             batch.day,
             f"no. {batch.number}",
             batch.status,
-            f"{batch.count} payments",
+            f"{batch.count} payment{'s' * (batch.count != 1)}",
             money(batch.net, batch.currency),
         )
         for batch in closed.batches
