@@ -66,6 +66,7 @@ class Limit(StrEnum):
     INVITATION = "invitations"
     EXPORT = "exports"
     TEST_EVENT = "test events"
+    EXAM = "exams"
     READINESS = "readiness checks"
 
 
@@ -222,6 +223,11 @@ def _write(action: str) -> Address:
     return _endpoint(readers=None, writers=Who.FULL_KEY, action=action, limits=(Limit.KEY,))
 
 
+def _limited_write(action: str, *further: Limit) -> Address:
+    """Return an API endpoint for POST with limits besides that of calls."""
+    return _endpoint(readers=None, writers=Who.FULL_KEY, action=action, limits=(Limit.KEY, *further))
+
+
 def _read_and_write(action: str, *further: Limit) -> Address:
     """Return an API endpoint for GET and POST, with limits besides that of calls."""
     return _endpoint(readers=Who.KEY, writers=Who.FULL_KEY, action=action, limits=(Limit.KEY, *further))
@@ -293,6 +299,9 @@ OF_KEYS = {
     "api/sandbox/listeners": _write("begin a listener"),
     "api/sandbox/listeners/<str:name>/poll": _write("poll a listener"),
     "api/sandbox/listeners/<str:name>/end": _write("end a listener"),
+    "api/sandbox/exams": _limited_write("examine a webhook receiver", Limit.EXAM),
+    "api/sandbox/exams/<uuid:exam_id>": _read(),
+    "api/sandbox/exams/<uuid:exam_id>/answers": _write("report the answers of an exam"),
     "api/banks": _read(),
     "^api/": _endpoint(readers=None, writers=None, action="", limits=(Limit.KEY,)),
 }
@@ -382,6 +391,12 @@ OF_MEMBERS = {
     ),
     "dashboard/webhooks/test/": _unasked_button(
         Permission.MANAGE_WEBHOOKS, "send a test event", HARMLESS, (Limit.TEST_EVENT,)
+    ),
+    "dashboard/webhooks/exam/": _unasked_form(
+        Permission.VIEW, Permission.MANAGE_WEBHOOKS, "examine the webhook receiver", HARMLESS, (Limit.EXAM,)
+    ),
+    "dashboard/webhooks/exam/<uuid:exam_id>/acted/": _unasked_button(
+        Permission.MANAGE_WEBHOOKS, "answer the question of an exam", HARMLESS, NO_LIMIT
     ),
     "dashboard/webhooks/replay/": _unasked_form(
         Permission.REPLAY_WEBHOOKS, Permission.REPLAY_WEBHOOKS, "resend deliveries", HARMLESS, NO_LIMIT

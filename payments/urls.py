@@ -7,6 +7,7 @@ from payments.pages import challenge, checkout, transfer
 from payments.pages.link import link_page
 from payments.views import (
     events,
+    exams,
     listeners,
     payment_links,
     payments,
@@ -79,6 +80,9 @@ urlpatterns = [
     path("api/sandbox/listeners", listeners.ListenersView.as_view(), name="listeners"),
     path("api/sandbox/listeners/<str:name>/poll", listeners.PollListenerView.as_view(), name="poll-listener"),
     path("api/sandbox/listeners/<str:name>/end", listeners.EndListenerView.as_view(), name="end-listener"),
+    path("api/sandbox/exams", exams.ExamsView.as_view(), name="exams"),
+    path("api/sandbox/exams/<uuid:exam_id>", exams.ExamView.as_view(), name="exam"),
+    path("api/sandbox/exams/<uuid:exam_id>/answers", exams.ExamAnswersView.as_view(), name="exam-answers"),
     path("api/banks", payments.BanksView.as_view(), name="banks"),
     path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),
     path("bank/payout-returns", bank_notifications.PayoutReturnsView.as_view(), name="bank-payout-returns"),

@@ -31,6 +31,7 @@ from webhooks import held_deliveries, leases, results, wake_up
 from webhooks.concurrency import InFlight
 from webhooks.leases import LeasedDelivery
 from webhooks.metrics import ATTEMPT_SECONDS, ATTEMPTS, LEASES_LOST
+from webhooks.models import event_name
 from webhooks.request_headers import request_headers
 from webhooks.results import AttemptResult
 from webhooks.retry_schedule import JITTER
@@ -199,7 +200,7 @@ class Dispatcher:
         headers = request_headers(
             signature=sign(delivery.hash_key, body),
             event_id=delivery.id,
-            event=delivery.event,
+            event=event_name(delivery.event),
             attempt=delivery.number,
             is_test=delivery.is_test,
         )

@@ -13,6 +13,7 @@ from django.db.models.functions import Least
 from kit.db.card_number_fields import CheckedURLField, FreeBytesField, FreeTextField
 from kit.db.encrypted_field import EncryptedTextField
 from merchants.models import Business
+from webhooks.exam_records import Exam  # noqa: F401  (registers the model)
 
 
 class Category(models.TextChoices):

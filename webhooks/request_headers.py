@@ -2,21 +2,22 @@
 
 from uuid import UUID
 
-from webhooks.models import event_name
-
 USER_AGENT = "Sluice-Webhooks/1.0"
 
 
 def request_headers(
-    *, signature: str, event_id: UUID, event: str, attempt: int, is_test: bool
+    *, signature: str, event_id: UUID | str, event: str, attempt: int, is_test: bool = False
 ) -> dict[str, str]:
-    """Return the headers of one attempt. `sender` adds those of the connection, such as `Accept`."""
+    """Return the headers of one attempt. `sender` adds those of the connection, such as `Accept`.
+
+    `event` is the event's name as merchants receive it.
+    """
     return {
         "User-Agent": USER_AGENT,
         "Content-Type": "application/json",
         "X-Service-Signature": signature,
         "X-Service-Idempotency-Key": str(event_id),
-        "X-Service-Event": event_name(event),
+        "X-Service-Event": event,
         "X-Service-Attempt": str(attempt),
         **({"X-Service-Test": "true"} if is_test else {}),
     }

@@ -12,14 +12,14 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -30,8 +30,11 @@ from kit.db.card_number_fields import masked_bytes, masked_start
 from webhooks.ip_address_rules import Network, is_public
 
 EXCERPT = 2048  # bytes of the response body that are stored
+PIECES = 3  # of a body that is sent in pieces
+PIECE_PAUSE = 1.0  # seconds between two of them
 LOOKUPS_AT_ONCE = 16
 LOOKUP_SLOT_SECONDS = 0.5  # seconds after which a slow lookup frees its slot
+Data: TypeAlias = bytes | AsyncIterator[bytes]
 LookUp = Callable[[str, int, int], list[Any]]  # host, port, family: what `socket.getaddrinfo` returns
 
 
@@ -132,12 +135,17 @@ class Sender:
 
     async def post(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
         """Send a body and return the result. Failures of the peer never raise."""
+        return await self._post(url, lambda: body, headers)
+
+    async def _post(
+        self, url: str, data: Callable[[], Data], headers: dict[str, str], *, pauses: float = 0
+    ) -> Exchange:
         marks = Marks()
         _marks.set(marks)
         exchange = Exchange()
         try:
-            async with asyncio.timeout(self._timeout):
-                response = await self._request(url, body, headers, marks)
+            async with asyncio.timeout(self._timeout + pauses):
+                response = await self._request(url, data, headers, marks)
             marks.answered_at = time.perf_counter()
             _note_answer(exchange, response)
         except Exception as error:  # noqa: BLE001  (every failure becomes part of the result)
@@ -145,13 +153,40 @@ class Sender:
         marks.note(exchange)
         return exchange
 
+    async def post_in_pieces(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
+        """Send a body in TCP segments with pauses between them, which count neither towards the limit nor the time."""
+        pauses = (PIECES - 1) * PIECE_PAUSE
+        size = -(-len(body) // PIECES)
+        pieces = [body[start : start + size] for start in range(0, len(body), size)]
+        exchange = await self._post(
+            url, lambda: _with_pauses(pieces), _of_length(headers, body), pauses=pauses
+        )
+        exchange.total_ms -= pauses * 1000
+        exchange.wait_ms = None  # it overlaps with the pauses
+        return exchange
+
+    async def post_and_hang_up(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
+        """Send a body and close the connection before the answer. The result has no status."""
+        is_sent = asyncio.Event()
+        post = asyncio.create_task(self._post(url, lambda: _noting(body, is_sent), _of_length(headers, body)))
+        sending = asyncio.create_task(is_sent.wait())
+        await asyncio.wait({post, sending}, return_when=asyncio.FIRST_COMPLETED)
+        sending.cancel()
+        if post.done() and post.result().error:
+            return post.result()
+        post.cancel()
+        await asyncio.wait({post})
+        return Exchange(
+            error="hung_up", explanation="The connection was closed before the answer, on purpose."
+        )
+
     async def _request(
-        self, url: str, body: bytes, headers: dict[str, str], marks: Marks
+        self, url: str, data: Callable[[], Data], headers: dict[str, str], marks: Marks
     ) -> aiohttp.ClientResponse:
         while True:
             marks.dialled_at = None
             try:
-                return await self._session.post(url, data=body, headers=headers, allow_redirects=False)
+                return await self._session.post(url, data=data(), headers=headers, allow_redirects=False)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 # The peer may close an idle connection while we write to it. A request on a new connection is never repeated.
                 # Each round uses such a connection up, and a new one is never tried twice.
@@ -285,6 +320,23 @@ def _in_thread(work: Callable[[], list[Any]]) -> asyncio.Future[list[Any]]:
 
     threading.Thread(target=run, name="dns", daemon=True).start()
     return answer
+
+
+def _of_length(headers: dict[str, str], body: bytes) -> dict[str, str]:
+    """Return the headers with the body's length. Without it, a body from an iterator is sent in chunks."""
+    return headers | {"Content-Length": str(len(body))}
+
+
+async def _with_pauses(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
+    for number, piece in enumerate(pieces):
+        await asyncio.sleep(PIECE_PAUSE if number else 0)
+        yield piece
+
+
+async def _noting(body: bytes, is_sent: asyncio.Event) -> AsyncIterator[bytes]:
+    """Yield the body, and set the event once it was written."""
+    yield body
+    is_sent.set()
 
 
 def _require_callable(host: str, allowed: Sequence[Network]) -> None:

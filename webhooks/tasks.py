@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from kit.db import clock
-from webhooks import dispatcher, held_deliveries
+from webhooks import dispatcher, exam_runner, held_deliveries
 
 
 @shared_task(name="webhooks.dispatcher")
@@ -15,3 +15,9 @@ def dispatch() -> None:
 @shared_task(name="webhooks.drop_long_held")
 def drop_long_held() -> None:
     held_deliveries.drop_long_held(now=clock.now())
+
+
+@shared_task(name="webhooks.run_exams")
+def run_exams() -> None:
+    """Run the exams that wait. Requested when one is started; the schedule of a sandbox finds what was lost."""
+    exam_runner.run_waiting()

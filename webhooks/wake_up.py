@@ -26,14 +26,24 @@ def enable_local_worker() -> None:
 
 def notify() -> None:
     """Ask a worker to dispatch due deliveries now. Repeated calls are coalesced."""
+    _request(_deliveries)
+
+
+def notify_exams() -> None:
+    """Ask a worker to run the exams that wait."""
+    _request(_exams)
+
+
+def _request(signal: "_Signal") -> None:
     if settings.REDIS_URL or _has_local_worker.is_set():  # otherwise no worker can receive the message
-        _signal.request()
+        signal.request()
 
 
 class _Signal:
     """Sends a message from a thread of its own, which is started again after a fork."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: str) -> None:
+        self._task = task
         self._requested = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -58,11 +68,12 @@ class _Signal:
             self._requested.wait()
             self._requested.clear()
             try:
-                current_app.send_task("webhooks.dispatcher", retry=False, expires=10)
+                current_app.send_task(self._task, retry=False, expires=10)
             except Exception as error:  # noqa: BLE001  (polling covers every broker failure)
                 log.warning("wake-up signal could not be sent", error=type(error).__name__)
                 time.sleep(BROKEN_PAUSE)
             time.sleep(PAUSE)
 
 
-_signal = _Signal()
+_deliveries = _Signal("webhooks.dispatcher")
+_exams = _Signal("webhooks.run_exams")

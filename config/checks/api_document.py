@@ -22,8 +22,8 @@ SINGLE_SUBSCHEMAS = ("items", "additionalProperties", "propertyNames")
 # Lists that may grow. A generated client with a closed enum would crash on a new value.
 OPEN_LISTS = {"code", "response_code", "gateway_code", "gateway_recommendation", "card_type"}
 VERBS = {
-    "activate", "advance", "begin", "cancel", "capture", "create", "credit", "deactivate", "end", "get", "list", "poll", "receive", "resend",
-    "resolve", "return", "simulate", "update", "void",
+    "activate", "advance", "begin", "cancel", "capture", "create", "credit", "deactivate", "end", "get", "list", "poll", "receive",
+    "report", "resend", "resolve", "return", "simulate", "update", "void",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from payments.models import Challenge
 from payments.models.transactions import MOST_CARD_NUMBER_MISMATCHES
 from payments.pages import payer_requests
 from payments.services import card_declines, checkout_limits
+from webhooks import exams
 
 NONE = "-"
 HEAD = ("Address", "What", "Who", "Reauthentication", "Second person", "Limit")
@@ -42,6 +43,7 @@ COUNTED: dict[Limit, dict[Throttle, str]] = {
         sign_in_limits.MAILS_PER_DEVICE: "browser that signed in before",
     },
     Limit.TEST_EVENT: {endpoint_views.TEST_EVENTS: "business"},
+    Limit.EXAM: {exams.EXAMS: "business"},
     Limit.INVITATION: {
         team.PER_BUSINESS: "business",
         team.PER_INVITER: "inviter",

@@ -12,6 +12,7 @@ from payments.link_rules import ASKED
 from payments.models import PaymentLink, Transaction
 from payments.serializers import PAYMENT_METHODS
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
+from webhooks.exam_records import Exam
 from webhooks.models import Event
 
 Schema: TypeAlias = dict[str, Any]
@@ -27,6 +28,8 @@ NAMED: dict[str, tuple[str, Collection[str]]] = {
     "VirtualAccountStatus": ("Status of a virtual account.", VirtualAccount.Status.values),
     "UnappliedTransferState": ("State of an unapplied transfer.", UnappliedMoney.State.values),
     "PaymentLinkStatus": ("Status of a payment link.", PaymentLink.Status.values),
+    "ExamTarget": ("Who sends the requests of an exam.", Exam.Target.values),
+    "ExamActed": ("How often a system acted upon an event.", Exam.Acted.values),
     "Asked": ("Whether payers are asked for a detail.", ASKED),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from kit.api.answer_fields import Answer, ListOf
 from kit.api.strict_fields import RequestSerializer
 from ledger.representation import BALANCE_OF_CURRENCY
 from payments import event_representation as events
+from payments import exam_serializers as exam_forms
 from payments import link_representation as links_shown
 from payments import link_serializers as links
 from payments import outcomes
@@ -22,6 +23,7 @@ from payments.views.sandbox import CLOSED_DAY
 from payments.views.wallet import MOVEMENT
 from virtual_accounts import representation as accounts
 from virtual_accounts import serializers as account_forms
+from webhooks import exam_representation as exam
 from webhooks import listener_serializers as listeners
 from webhooks.listener_representation import EVENT_COPY, LISTENER_POLL
 
@@ -135,6 +137,13 @@ LISTENER_REQUESTS = named(
 )
 POLL_REQUESTS = named(nothing={}, acknowledge=_request(listeners.PollSerializer))
 RESEND_REQUESTS = named(nothing={}, endpoint=_request(forms.ResendSerializer))
+EXAM_REQUESTS = named(
+    endpoint={"target": "endpoint"}, client=_request(exam_forms.ExamSerializer, "target listener")
+)
+EXAM_ANSWERS = named(
+    answers=_request(exam_forms.ExamAnswersSerializer, "answers"),
+    acted=_request(exam_forms.ExamAnswersSerializer, "acted"),
+)
 CREDIT_REQUESTS = named(credit=_request(forms.CreditUnappliedSerializer))
 RETURN_REQUESTS = named(
     to_the_sender=_request(forms.ReturnUnappliedSerializer, "reason"),
@@ -278,6 +287,22 @@ _COPY = EVENT_COPY.example(event="payment.success", origin="event")
 _ATTEMPT = events.EVENT_ATTEMPT.example(error=None, explanation=None)
 
 
+_EXAM: Example = {"target": "endpoint", "state": "passed"}
+EXAM_STARTED = named(
+    client=exam.EXAM.example(
+        target="client",
+        state="running",
+        finished_at=None,
+        acted=None,
+        results=[
+            exam.EXAM_RESULT.example(
+                probe="genuine", result="not_run", cause="Not sent yet.", status=None, ms=None
+            )
+        ],
+        requests=[exam.EXAM_DELIVERY.example(probe="genuine", needs=["genuine"], manner="whole")],
+    )
+)
+
 # By the name of the answer, for all that need more than the examples of their fields.
 SCENARIOS = {
     "version": VERSION,
@@ -311,6 +336,13 @@ _BY_NAME: dict[str, Example] = {
     "EventRecord": named(delivered=events.EVENT.example(**_DELIVERED)),
     "EventInDetail": named(delivered=events.EVENT_IN_DETAIL.example(**_DELIVERED, attempts=[_ATTEMPT])),
     "ListenerPoll": named(one_event=LISTENER_POLL.example(events=[_COPY])),
+    "Exam": named(
+        passed=exam.EXAM.example(
+            without=("listener", "requests"),
+            **_EXAM,
+            results=[exam.EXAM_RESULT.example(probe="genuine", result="passed")],
+        )
+    ),
     "Movement": named(payout=MOVEMENT.example(kind="payout_accepted")),
 }
 

@@ -18,6 +18,7 @@ from ledger.representation import BALANCES
 from ledger.views import BalanceView
 from merchants.filters import RequestFilterSerializer
 from merchants.views import REQUESTS_PAGE, RequestsView
+from payments import exam_serializers as exam_forms
 from payments import filters, link_filters, link_serializers
 from payments import link_representation as links_shown
 from payments import representation as shown
@@ -27,6 +28,7 @@ from payments.request_types import REQUEST_TYPES
 from payments.scenario_representation import SCENARIOS
 from payments.views import (
     events,
+    exams,
     listeners,
     payment_links,
     payments,
@@ -40,6 +42,7 @@ from virtual_accounts import views as accounts
 from virtual_accounts.filters import AccountFilterSerializer
 from virtual_accounts.representation import VIRTUAL_ACCOUNT, VIRTUAL_ACCOUNTS_PAGE
 from webhooks import listener_serializers as listener_forms
+from webhooks.exam_representation import EXAM
 from webhooks.listener_representation import ENDED_LISTENER, LISTENER, LISTENER_POLL
 
 Schema: TypeAlias = dict[str, Any]
@@ -307,6 +310,17 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (listeners.EndListenerView, "POST"): Operation(
         "endListener", "Sandbox", _ok(ENDED_LISTENER, "It has ended."),
         Body(listener_forms.EndSerializer, examples.VOID_REQUESTS, required=False), ("sandbox_only",),
+    ),
+    (exams.ExamsView, "POST"): Operation(
+        "createExam", "Sandbox", {201: Success("Started.", EXAM, examples.EXAM_STARTED)},
+        Body(exam_forms.ExamSerializer, examples.EXAM_REQUESTS), ("not_found", "sandbox_only", "not_allowed_here", "invalid_state"),
+    ),
+    (exams.ExamView, "GET"): Operation(
+        "getExam", "Sandbox", _ok(EXAM, "The exam with the results so far."), problems=("sandbox_only",),
+    ),
+    (exams.ExamAnswersView, "POST"): Operation(
+        "reportExamAnswers", "Sandbox", _ok(EXAM, "The exam."),
+        Body(exam_forms.ExamAnswersSerializer, examples.EXAM_ANSWERS), ("sandbox_only", "invalid_state"),
     ),
     (payments.ResolveBeneficiaryView, "POST"): Operation(
         "resolveBeneficiary", "Banks", _ok(payments.BENEFICIARY, "The account."),

@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from merchants import authentication, request_log
 from merchants.models import Invitation, LimitSlot
 from payments.services import idempotency, link_retention
-from webhooks import listeners
+from webhooks import exams, listeners
 from webhooks import purge as deliveries
 
 PIECE = 1_000  # rows
@@ -91,6 +91,7 @@ EVERYTHING = (
          listeners.old_listeners, _by_keys(listeners.old_listeners)),
     Kept("listener_copies", "copy for an ended listener", "copies for ended listeners",
          listeners.old_copies, _by_keys(listeners.old_copies)),
+    Kept("exams", "exam of a receiver", "exams of receivers", exams.old_exams, _by_keys(exams.old_exams)),
     Kept("sessions", "expired session", "expired sessions", _sessions, _by_keys(_sessions)),
     Kept("signed_in", "entry of an ended session", "entries of ended sessions",
          _places_signed_in, _by_keys(_places_signed_in)),

@@ -31,6 +31,7 @@ DESCRIPTIONS = {
     "webhook.key_rotated": "rotated the webhook signing key",
     "webhook.replayed": "resent webhook deliveries",
     "webhook.test_sent": "sent a test event to the webhook endpoint",
+    "webhook.exam_started": "started an exam of the webhook receiver",
     "payment.capture_asked": "requested the capture of the payment {target}",
     "payment.void_asked": "requested the void of the payment {target}",
     "payment.cancel_asked": "requested the cancellation of the payment {target}",

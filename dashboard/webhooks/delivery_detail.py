@@ -20,7 +20,7 @@ from kit import bounded_json
 from kit.durations import in_words, range_in_words
 from payments.models import CardOperation, Transaction
 from payments.services.event_subjects import Subject, subjects_of
-from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.models import Attempt, Delivery, Endpoint, event_name
 from webhooks.outages import outage_of
 from webhooks.request_headers import request_headers
 from webhooks.retry_schedule import JITTER, delays_of
@@ -232,7 +232,7 @@ def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> l
     headers = request_headers(
         signature=signature,
         event_id=delivery.pk,
-        event=delivery.event,
+        event=event_name(delivery.event),
         attempt=number,
         is_test=delivery.is_test,
     )

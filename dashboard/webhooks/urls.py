@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from dashboard.webhooks import delivery_export, delivery_views, endpoint_views
+from dashboard.webhooks import delivery_export, delivery_views, endpoint_views, exam_views
 
 urlpatterns = [
     path("dashboard/webhooks/", endpoint_views.webhooks_page, name="dashboard-webhooks"),
     path("dashboard/webhooks/rotate/", endpoint_views.rotate_page, name="dashboard-rotate-hash-key"),
     path("dashboard/webhooks/test/", endpoint_views.send_test_event, name="dashboard-test-event"),
+    path("dashboard/webhooks/exam/", exam_views.exam_page, name="dashboard-exam"),
+    path("dashboard/webhooks/exam/<uuid:exam_id>/acted/", exam_views.exam_acted, name="dashboard-exam-acted"),
     path("dashboard/webhooks/replay/", delivery_views.replay_range_page, name="dashboard-replay-range"),
     path(
         "dashboard/webhooks/deliveries/resend/",

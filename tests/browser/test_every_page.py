@@ -14,7 +14,7 @@ NO_PAGES = {
     "payments", "payment", "capture", "void", "refunds", "virtual-accounts", "virtual-account", "simulate",
     "deactivate", "balance", "banks", "openapi", "bank-transfers", "livez", "readyz", "metrics", "sample",
     "cancel", "refund", "unapplied-transfers", "credit-unapplied", "return-unapplied", "settlements", "settlement",
-    "events", "event", "resend-event", "requests", "scenarios", "movements", "resolve-beneficiary", "advance", "bank-payout-returns",
+    "events", "event", "resend-event", "requests", "scenarios", "exams", "exam", "exam-answers", "dashboard-exam-acted", "movements", "resolve-beneficiary", "advance", "bank-payout-returns",
     "dashboard-balance-export",
     "dashboard-payments-export", "dashboard-payouts-export", "dashboard-activity-export",
     "dashboard-settlements-export", "dashboard-deliveries-export", "dashboard-virtual-accounts-export",

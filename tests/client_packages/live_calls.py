@@ -80,6 +80,16 @@ class Shop:
         events = self.client.events.list(state="waiting").data
         return max(events, key=lambda event: event.next_attempt_at or "").event_id
 
+    def examined(self) -> str:
+        return self.reported(self.client.sandbox.exam(target="client", listener=self.listening()))
+
+    def listening(self) -> str:
+        return self.client.sandbox.listener("laptop").begin().name
+
+    def reported(self, exam: Any) -> str:
+        """End an exam, so that another one can start."""
+        return self.client.sandbox.report_exam(exam.id, answers=[]).id
+
     def batch(self) -> str:
         return self.client.settlements.list(limit=1).data[0].id
 
@@ -156,4 +166,7 @@ CALLS: dict[str, Any] = {
     "sandbox.advance_event": lambda shop, advance: advance(shop.waiting()),
     "sandbox.close_day": lambda shop, close: close("approved"),
     "sandbox.listener": lambda shop, listener: listen(listener(shop.reference())),
+    "sandbox.exam": lambda shop, exam: shop.reported(exam(target="client", listener=shop.listening())),
+    "sandbox.get_exam": lambda shop, get: get(shop.examined()),
+    "sandbox.report_exam": lambda shop, report: report(shop.examined(), acted="1"),
 }

@@ -350,6 +350,8 @@ EXCEEDED_ELSEWHERE = {
     (Limit.CHECKOUTS, "l/<str:slug>"): "tests/payments/services/test_link_attempts.py",
     (Limit.DECLINES, "checkout/<str:token>/card"): "tests/payments/services/test_link_attempts.py",
     (Limit.TEST_EVENT, "dashboard/webhooks/test/"): "tests/dashboard/test_webhooks.py",
+    (Limit.EXAM, "dashboard/webhooks/exam/"): "tests/dashboard/test_exam.py",
+    (Limit.EXAM, "api/sandbox/exams"): "tests/payments/views/test_exams.py",
     (Limit.PASSKEY, "dashboard/login/code/"): "tests/dashboard/account/test_passkeys.py",
     (Limit.PASSKEY, "dashboard/login/passkey/"): "tests/dashboard/account/test_passkeys.py",
     (Limit.PASSKEY, "dashboard/confirm/passkey/"): "tests/dashboard/account/test_passkeys.py",
@@ -441,6 +443,8 @@ class TestLimits:
             "merchants/exports.py",
             "merchants/rate_limits.py",
             "merchants/team.py",
+            "payments/views/exams.py",
+            "webhooks/exams.py",
         }
 
 

@@ -25,6 +25,7 @@ from merchants.models import LimitSlot, Member
 from merchants.roles import GRANTS, Permission, Role, denial_reason, may
 from payments.models import SettlementBatch
 from payments.services import refunds
+from payments.services.receiver_exams import examine_endpoint
 from tests import orders
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
@@ -358,6 +359,13 @@ TABLE = [
         post=[302, 200, 302, 403, 403, 302, 403],  # the developer's form is older than the owner's new key
         form={"made": "{key_made_at}"},
     ),
+    Row(route="dashboard/webhooks/exam/", get=MEMBERS, post=[302, 302, 302, 403, 403, 302, 403]),
+    Row(
+        route="dashboard/webhooks/exam/<uuid:exam_id>/acted/",
+        path="dashboard/webhooks/exam/{exam}/acted/",
+        post=[302, 302, 302, 403, 403, 404, 403],
+        form={"acted": "1"},
+    ),
     Row(route="dashboard/webhooks/test/", post=[302, 302, 302, 403, 403, 302, 403]),
     Row(
         route="dashboard/webhooks/replay/",
@@ -518,6 +526,7 @@ def here(ada, bisi, members):
         "challenged": challenged_payment(business=ada.business, now=now).pk,
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
         "delivery": make_delivery(endpoint).pk,
+        "exam": examine_endpoint(ada.business, actor=Actor(name="test"), now=now).pk,
         "account": account.pk,
         "link": link.pk,
         "attempt": pay_by_transfer(begin(link)).pk,

@@ -11,9 +11,11 @@ from django.utils import timezone
 from config import access_rules
 from dashboard.models import SavedView
 from dashboard.tasks import index_search
+from merchants.audit import Actor
 from merchants.models import ApiKey, ApiRequest, Member
 from payments.models import CardOperation, CountedDay, HourlyTotals, SettlementBatch, Transaction
 from payments.services import refunds
+from payments.services.receiver_exams import examine_endpoint
 from payments.services.reporting import daily_totals
 from tests import orders
 from tests.links import begin, link_of, pay_by_card, pay_by_transfer
@@ -25,6 +27,8 @@ from tests.wallets import fill_wallet
 from tests.webhooks.rows import make_endpoint
 from tests.weighing import weigh
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
+from webhooks import exams
+from webhooks.exam import ExamAnswer
 from webhooks.models import Attempt, Delivery
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +51,7 @@ PAGES = {
     "webhooks": "/dashboard/webhooks/",
     "deliveries": "/dashboard/webhooks/deliveries/",
     "delivery": "/dashboard/webhooks/deliveries/{delivery}/",
+    "exam": "/dashboard/webhooks/exam/",
     "payment links": "/dashboard/payment-links/",
     "payment link": "/dashboard/payment-links/{link}/",
     "checkouts": "/dashboard/payment-links/{link}/checkouts/",
@@ -134,6 +139,9 @@ def busy(ada):
                     explanation="The endpoint answered 500.")
             for number in range(1, 4)
         )  # fmt: skip
+    exam = examine_endpoint(business, actor=Actor(name="test"), now=now)
+    crashed = {request.number: ExamAnswer(500, "", 12.5) for request in exam.all_requests}
+    exams.finish(exam.pk, crashed | {number: ExamAnswer(204, "", 12.5) for number in range(1, 6)}, now=now)
     delivered = Delivery.objects.filter(business=business).first()
     Delivery.objects.filter(pk=delivered.pk).update(state="delivered", delivered_at=now, next_attempt_at=None)
     return business

@@ -6,19 +6,27 @@ import hmac
 import json
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 import requests
 
+from payments.sample_events import SampleEvents
 from tests.journeys.service import free_port, wait_until_open
+from webhooks import exam_runner
+from webhooks.exam import judge
+from webhooks.exam_requests import KINDS, requests_of
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -37,12 +45,16 @@ class Language:
     sign: str
     is_required: bool = False
 
-    def run(self, sample: str, *arguments: str, body: bytes, **environment: str):
+    def require(self) -> None:
+        """Skip the test without the language, or fail it in CI."""
         program = self.command[0]
         if not shutil.which(program):
             if self.is_required and os.environ.get("CI") == "true":
                 pytest.fail(f"{program} is missing.")
             pytest.skip(f"{program} is not installed.")
+
+    def run(self, sample: str, *arguments: str, body: bytes, **environment: str):
+        self.require()
         return subprocess.run(
             [*self.command, SAMPLES / sample, *arguments],
             input=body,
@@ -59,8 +71,8 @@ LANGUAGES = {
     "node": Language(("node",), "verify.js", "sign.js", is_required=True),
     "bash": Language(("bash",), "verify.sh", "sign.sh", is_required=True),
     "java": Language(JAVA, "Verify.java", "Sign.java"),
-    "php": Language(("php",), "verify.php", "sign.php"),
-    "go": Language(("go", "run"), "verify.go", "sign.go"),
+    "php": Language(("php",), "verify.php", "sign.php", is_required=True),
+    "go": Language(("go", "run"), "verify.go", "sign.go", is_required=True),
 }
 SIGNERS = LANGUAGES | {"requests": Language((sys.executable,), "", "sign_requests.py")}
 
@@ -171,6 +183,64 @@ class TestSigningSamples:
             expected = hmac.digest(VECTORS["secret_key"].encode(), text.encode(), "sha256").hex()
             assert headers["X-Signature"] == expected
         assert first["X-Nonce"] != second["X-Nonce"]
+
+
+def built_receiver(folder):
+    """Return the Go receiver, built. `go run` would leave its child behind when it is stopped."""
+    program = folder / "receiver"
+    command = ["go", "build", "-o", str(program), SAMPLES / "webhooks" / "receiver.go"]
+    subprocess.run(command, check=True, timeout=300)
+    return str(program)
+
+
+RECEIVERS = {
+    "python": lambda port, _: (sys.executable, "receiver.py", str(port)),
+    "node": lambda port, _: ("node", "receiver.js", str(port)),
+    "php": lambda port, _: ("php", "-S", f"127.0.0.1:{port}", "receiver.php"),
+    "go": lambda port, folder: (built_receiver(folder), str(port)),
+}
+
+
+@contextmanager
+def receiving(name, folder):
+    LANGUAGES[name].require()
+    port = free_port()
+    process = subprocess.Popen(
+        RECEIVERS[name](port, folder),
+        cwd=SAMPLES / "webhooks",
+        env=os.environ | {"WEBHOOK_HASH_KEY": WEBHOOK["hash_key"]},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until_open(port, process)
+        yield f"http://127.0.0.1:{port}/hooks"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.mark.long
+class TestReceivers:
+    @pytest.mark.parametrize("name", RECEIVERS)
+    def test_pass_the_exam(self, name, tmp_path):
+        events = SampleEvents(SimpleNamespace(currencies=["NGN"]))
+        requests_sent = requests_of(
+            kinds=KINDS,
+            hash_key=WEBHOOK["hash_key"],
+            events=events,
+            tag=secrets.token_hex(4),
+            now=datetime.now(UTC),
+        )
+        answers = {}
+
+        with receiving(name, tmp_path) as url:
+            exam_runner.send(requests_sent, url, answers, progress=lambda _: None)
+
+        results = judge(requests_sent, answers, is_over=True)
+        found = {result.probe.name: (result.verdict.value, result.cause) for result in results}
+        found.pop("prompt")  # says how busy this machine is
+        assert {name: cause for name, (verdict, cause) in found.items() if verdict != "passed"} == {}
 
 
 class TestReceiver:

@@ -22,6 +22,7 @@ const EVENTS = "/api/events";
 const BALANCE = "/api/balance";
 const BANKS = "/api/banks";
 const SANDBOX = "/api/sandbox";
+const EXAMS = `${SANDBOX}/exams`;
 const REPEATED = { isRepeatable: true };
 const ONCE = { isRepeatable: false };
 
@@ -340,5 +341,19 @@ export class Sandbox extends Resource {
   /** Returns a listener, which polls for copies of your events once it has begun. */
   listener(name: string): Listener {
     return new Listener(name, path(`${SANDBOX}/listeners`, name), (...call) => this.send(...call));
+  }
+
+  /** Starts an exam of your webhook receiver. For the target `client`, send its `requests` and report the answers. */
+  exam(request: Schemas["ExamRequest"] = { target: "endpoint" }): Promise<Schemas["Exam"]> {
+    return this.send(EXAMS, request, ONCE);
+  }
+
+  getExam(examId: string): Promise<Schemas["Exam"]> {
+    return this.read(path(EXAMS, examId));
+  }
+
+  /** Reports the answers to the requests of an exam, or your own to its question. */
+  reportExam(examId: string, request: Schemas["ExamAnswersRequest"]): Promise<Schemas["Exam"]> {
+    return this.send(path(EXAMS, examId, "answers"), request, REPEATED);
   }
 }

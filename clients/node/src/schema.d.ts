@@ -567,6 +567,71 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sandbox/exams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Examine a webhook receiver (sandbox)
+         * @description Sends your receiver about thirty requests: genuine events, forgeries, and events that are unusual but legal.
+         *     With the target `endpoint`, the service sends them to your webhook URL. With `client`, the answer has the
+         *     `requests`, signed with the key of one of your listeners: send them from your own machine, and report the
+         *     answers within two minutes.
+         *
+         *     The payments in these events don't exist; their references begin with `exam-`. One exam of a business can run
+         *     at a time (409 `invalid_state`), and ten can be started in an hour (429 `rate_limited`).
+         */
+        post: operations["createExam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sandbox/exams/{exam_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an exam with its results (sandbox) */
+        get: operations["getExam"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sandbox/exams/{exam_id}/answers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report the answers of an exam (sandbox)
+         * @description With `answers`, ends an exam of a client and returns its results. With `acted`, stores your answer to the
+         *     exam's `question`. The same call again changes nothing; other answers to an exam that has ended are 409
+         *     `invalid_state`.
+         */
+        post: operations["reportExamAnswers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sandbox/listeners": {
         parameters: {
             query?: never;
@@ -1561,6 +1626,63 @@ export interface components {
         };
         /** @description Has no fields: send an empty object or no body. */
         EndRequest: Record<string, never>;
+        /** @description The answers of your receiver, or your answer to the question. */
+        ExamAnswersRequest: {
+            /**
+             * @description All answers. Leave out requests that you didn't send.
+             * @example [
+             *       {
+             *         "request": 1,
+             *         "status": 204,
+             *         "ms": 12
+             *       }
+             *     ]
+             */
+            answers?: {
+                /**
+                 * Format: int64
+                 * @description Its `number`.
+                 * @example 1
+                 */
+                request: number;
+                /**
+                 * Format: int64
+                 * @description The HTTP status. Absent without an answer.
+                 * @example 204
+                 */
+                status?: number;
+                /**
+                 * @description Why there was no answer. Required without a `status`. `hung_up` for requests of that manner.
+                 * @example timeout
+                 * @enum {string}
+                 */
+                error?: "timeout" | "blocked_address" | "tls_certificate" | "tls_error" | "dns_error" | "connection_refused" | "connection_reset" | "disconnected" | "bad_answer" | "network_error" | "hung_up";
+                /**
+                 * Format: int64
+                 * @description Milliseconds until the end of the headers, without the pauses of `in_pieces`.
+                 * @example 12
+                 */
+                ms: number;
+            }[];
+            /**
+             * @description Your answer to `question`, once the exam has ended. It doesn't change the result.
+             * @example 1
+             */
+            acted?: components["schemas"]["ExamActed"];
+        };
+        /** @description What to examine. */
+        ExamRequest: {
+            /**
+             * @description `endpoint`: the service sends the requests to your webhook URL. `client`: your tool sends them.
+             * @example client
+             */
+            target: components["schemas"]["ExamTarget"];
+            /**
+             * @description `client`: the live listener whose key signs the requests.
+             * @example ada-laptop
+             */
+            listener?: string;
+        };
         /** @description Change a payment link. `null` removes an optional field. */
         LinkChangeRequest: {
             /**
@@ -4124,6 +4246,155 @@ export interface components {
              */
             name: string;
         };
+        /** @description An exam of your webhook receiver. It is `passed` if no probe `failed`. */
+        Exam: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the exam.
+             * @example 0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21
+             */
+            id: string;
+            /**
+             * @description `endpoint`: the service sends the requests; `client`: your tool does.
+             * @example endpoint
+             */
+            target: components["schemas"]["ExamTarget"];
+            /**
+             * @description `client`: the listener whose key signs the requests.
+             * @example laptop
+             */
+            listener?: string;
+            /**
+             * @description `running` until all answers are there.
+             * @example running
+             * @enum {string}
+             */
+            state: "running" | "passed" | "failed";
+            /**
+             * Format: date-time
+             * @description When it was started.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended; null while it is running.
+             * @example 2026-01-31T08:00:06.000Z
+             */
+            finished_at: string | null;
+            /** @description The result of every probe. */
+            results: components["schemas"]["ExamResult"][];
+            /**
+             * @description What the exam can't see.
+             * @example How often did your system act upon exam-5f2c81d0-duplicate?
+             */
+            question: string;
+            /**
+             * @description Your answer to the question; null without one. It doesn't change the result.
+             * @example 1
+             */
+            acted: components["schemas"]["ExamActed"] | null;
+            /** @description `client`, while it is running: what to send. */
+            requests?: components["schemas"]["ExamDelivery"][];
+        };
+        /** @description The result of a probe, with the request and the answer that decided it. */
+        ExamResult: {
+            /**
+             * @description What was sent.
+             * @example genuine
+             */
+            probe: string;
+            /**
+             * @description `advice` if it works but would better be otherwise; `not_run` if it wasn't sent.
+             * @example passed
+             * @enum {string}
+             */
+            result: "passed" | "failed" | "advice" | "not_run";
+            /**
+             * @description The reason, in one sentence.
+             * @example Your receiver answered 204.
+             */
+            cause: string;
+            /**
+             * Format: uri
+             * @description The section of the guide that explains it.
+             * @example https://pay.example/docs/webhooks#the-request
+             */
+            guide: string;
+            /**
+             * @description The HTTP status of your answer; null without one.
+             * @example 204
+             */
+            status: number | null;
+            /**
+             * @description Milliseconds until the end of your answer's headers, without the pauses of `in_pieces`; null without a request.
+             * @example 12.5
+             */
+            ms: number | null;
+            /**
+             * @description The request's headers; null without one.
+             * @example {
+             *       "Content-Type": "application/json",
+             *       "X-Service-Event": "payment.success",
+             *       "X-Service-Attempt": "1"
+             *     }
+             */
+            headers: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The request's body; null without one.
+             * @example {"event":"payment.success"}
+             */
+            body: string | null;
+        };
+        /** @description A request that your tool sends. Send it byte for byte. */
+        ExamDelivery: {
+            /**
+             * @description From 1, in the order of sending.
+             * @example 1
+             */
+            number: number;
+            /**
+             * @description Requests of one step are sent at the same time.
+             * @example 1
+             */
+            step: number;
+            /**
+             * @description The probe that it belongs to.
+             * @example genuine
+             */
+            probe: string;
+            /**
+             * @description Probes. Send the request only if all their requests so far, except those of `hang_up`, had a 2xx answer.
+             * @example [
+             *       "genuine"
+             *     ]
+             */
+            needs: string[];
+            /**
+             * @description `whole`; `in_pieces`: the body in three TCP segments, one second apart; `hang_up`: close the connection after the body, before the answer, and wait one second.
+             * @example whole
+             * @enum {string}
+             */
+            manner: "whole" | "in_pieces" | "hang_up";
+            /**
+             * @description Its headers.
+             * @example {
+             *       "Content-Type": "application/json",
+             *       "X-Service-Event": "payment.success",
+             *       "X-Service-Attempt": "1"
+             *     }
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /**
+             * @description Its body.
+             * @example {"event":"payment.success"}
+             */
+            body: string;
+        };
         /** @description An account and the name of its holder. */
         Beneficiary: {
             /**
@@ -4726,6 +4997,18 @@ export interface components {
          * @enum {string}
          */
         PaymentLinkStatus: "active" | "used_up" | "inactive" | "expired";
+        /**
+         * @description Who sends the requests of an exam.
+         * @example endpoint
+         * @enum {string}
+         */
+        ExamTarget: "endpoint" | "client";
+        /**
+         * @description How often a system acted upon an event.
+         * @example 0
+         * @enum {string}
+         */
+        ExamActed: "0" | "1" | "more";
         /**
          * @description Whether payers are asked for a detail.
          * @example required
@@ -8256,6 +8539,441 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdvanceResult"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `key_may_not_write`: The key is read-only
+             *     - `sandbox_only`: Available only in the sandbox
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createExam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExamRequest"];
+            };
+        };
+        responses: {
+            /** @description Started. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exam"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             *     - `not_allowed_here`: The request has a field of another kind of request
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `key_may_not_write`: The key is read-only
+             *     - `sandbox_only`: Available only in the sandbox
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getExam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The exam with the results so far. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exam"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `sandbox_only`: Available only in the sandbox */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportExamAnswers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExamAnswersRequest"];
+            };
+        };
+        responses: {
+            /** @description The exam. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exam"];
                 };
             };
             /**

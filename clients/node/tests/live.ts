@@ -96,6 +96,20 @@ async function waiting(): Promise<string> {
   return first({ data: data.sort((one, other) => (other.next_attempt_at ?? "").localeCompare(one.next_attempt_at ?? "")) }).event_id;
 }
 
+async function ofClient() {
+  const { name: listener } = await plain.sandbox.listener("laptop").begin();
+  return { target: "client", listener } as const;
+}
+
+/** Ends an exam, so that another one can start. */
+async function reported(exam: { id: string }): Promise<string> {
+  return (await plain.sandbox.reportExam(exam.id, { answers: [] })).id;
+}
+
+async function examined(): Promise<string> {
+  return reported(await plain.sandbox.exam(await ofClient()));
+}
+
 async function transfer() {
   const { virtual_account_details: details, amount } = await awaited();
   return { account_number: details?.account_number ?? "", amount };
@@ -157,6 +171,9 @@ const calls: Record<string, () => Promise<unknown>> = {
   "sandbox.advance_payment": async () => client.sandbox.advancePayment((await awaited()).reference),
   "sandbox.advance_event": async () => client.sandbox.advanceEvent(await waiting()),
   "sandbox.close_day": () => client.sandbox.closeDay("approved"),
+  "sandbox.exam": async () => reported(await client.sandbox.exam(await ofClient())),
+  "sandbox.get_exam": async () => client.sandbox.getExam(await examined()),
+  "sandbox.report_exam": async () => client.sandbox.reportExam(await examined(), { acted: "1" }),
 };
 
 const methods = Object.entries(groups)

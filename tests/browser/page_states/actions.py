@@ -70,6 +70,12 @@ def for_another_business(button: str) -> Action:
     return action
 
 
+def examine(page: Page) -> None:
+    """Start an exam. If the limit is reached, the page shows the one before."""
+    press(page, "Examine my receiver")
+    page.locator("[data-exam=failed]").wait_for()
+
+
 def invite(page: Page) -> None:
     page.get_by_label("Email").fill(f"{'long' * 12}@example.com")
     page.get_by_label("Finance").check()

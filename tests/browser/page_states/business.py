@@ -4,6 +4,7 @@ from playwright.sync_api import Page
 
 from tests.browser.page_states.actions import (
     AN_HOUR_LATER,
+    examine,
     invite,
     link_on,
     pressing,
@@ -95,6 +96,8 @@ def webhooks(data: SampleData, page: Page) -> list[PageState]:
     return [
         PageState("webhooks-failing", WEBHOOKS),
         PageState("webhooks-refused", WEBHOOKS, pressing("Save", Webhook_URL="shop")),
+        PageState("webhooks-exam", f"{WEBHOOKS}exam/"),
+        PageState("webhooks-exam-failed", f"{WEBHOOKS}exam/", examine),
         PageState("webhooks-rotate", f"{WEBHOOKS}rotate/"),
         PageState("webhooks-new-key", f"{WEBHOOKS}rotate/", pressing("Rotate signing key")),
         PageState("deliveries", deliveries),

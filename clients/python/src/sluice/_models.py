@@ -18,6 +18,10 @@ EventName = Literal['payment.success', 'payment.failed', 'payment.mismatch', 'pa
 
 EventState = Literal['waiting', 'held', 'delivered', 'dead', 'skipped', 'test_failed']
 
+ExamActed = Literal['0', '1', 'more']
+
+ExamTarget = Literal['endpoint', 'client']
+
 PaymentLinkStatus = Literal['active', 'used_up', 'inactive', 'expired']
 
 PaymentMethod = Literal['card', 'virtual_account']
@@ -572,6 +576,96 @@ class EventSubject(Model):
 
     request_type: RequestType | None
     """Of a transaction; else null."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exam(Model):
+    """An exam of your webhook receiver. It is `passed` if no probe `failed`."""
+
+    id: str
+    """Our identifier of the exam."""
+
+    target: ExamTarget
+    """`endpoint`: the service sends the requests; `client`: your tool does."""
+
+    listener: str | None = None
+    """`client`: the listener whose key signs the requests."""
+
+    state: Literal['running', 'passed', 'failed']
+    """`running` until all answers are there."""
+
+    created_at: str
+    """When it was started."""
+
+    finished_at: str | None
+    """When it ended; null while it is running."""
+
+    results: list[ExamResult]
+    """The result of every probe."""
+
+    question: str
+    """What the exam can't see."""
+
+    acted: ExamActed | None
+    """Your answer to the question; null without one. It doesn't change the result."""
+
+    requests: list[ExamDelivery] | None = None
+    """`client`, while it is running: what to send."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExamDelivery(Model):
+    """A request that your tool sends. Send it byte for byte."""
+
+    number: int
+    """From 1, in the order of sending."""
+
+    step: int
+    """Requests of one step are sent at the same time."""
+
+    probe: str
+    """The probe that it belongs to."""
+
+    needs: list[str]
+    """Probes. Send the request only if all their requests so far, except those of `hang_up`, had a 2xx
+    answer."""
+
+    manner: Literal['whole', 'in_pieces', 'hang_up']
+    """`whole`; `in_pieces`: the body in three TCP segments, one second apart; `hang_up`: close the
+    connection after the body, before the answer, and wait one second."""
+
+    headers: dict[str, str]
+    """Its headers."""
+
+    body: str
+    """Its body."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExamResult(Model):
+    """The result of a probe, with the request and the answer that decided it."""
+
+    probe: str
+    """What was sent."""
+
+    result: Literal['passed', 'failed', 'advice', 'not_run']
+    """`advice` if it works but would better be otherwise; `not_run` if it wasn't sent."""
+
+    cause: str
+    """The reason, in one sentence."""
+
+    guide: str
+    """The section of the guide that explains it."""
+
+    status: int | None
+    """The HTTP status of your answer; null without one."""
+
+    ms: float | None
+    """Milliseconds until the end of your answer's headers, without the pauses of `in_pieces`; null
+    without a request."""
+
+    headers: dict[str, str] | None
+    """The request's headers; null without one."""
+
+    body: str | None
+    """The request's body; null without one."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Existing(Model):
@@ -1671,6 +1765,24 @@ EndRequest = TypedDict(
     total=False,
 )
 
+ExamAnswersRequest = TypedDict(
+    "ExamAnswersRequest",
+    {
+        "answers": "list[dict[str, Any]]",
+        "acted": "ExamActed",
+    },
+    total=False,
+)
+
+ExamRequest = TypedDict(
+    "ExamRequest",
+    {
+        "target": "Required[ExamTarget]",
+        "listener": "str",
+    },
+    total=False,
+)
+
 LinkChangeRequest = TypedDict(
     "LinkChangeRequest",
     {
@@ -2213,6 +2325,7 @@ Model.NESTED.update(
         EventInDetail: {"subject": EventSubject, "attempts": EventAttempt},
         EventRecord: {"subject": EventSubject},
         EventRecordList: {"data": EventRecord},
+        Exam: {"results": ExamResult, "requests": ExamDelivery},
         ListenerPoll: {"events": EventCopy},
         MovementList: {"data": Movement},
         Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ M = TypeVar("M", bound=Model)
 PAYMENTS, REFUNDS, ACCOUNTS = "/api/payments", "/api/refunds", "/api/virtual-accounts"
 LINKS, UNAPPLIED, SETTLEMENTS = "/api/payment-links", "/api/unapplied-transfers", "/api/settlements"
 EVENTS, BALANCE, BANKS = "/api/events", "/api/balance", "/api/banks"
+EXAMS = "/api/sandbox/exams"
 ADVANCE = "/api/sandbox/advance"
 CHECKS_PREFIX = "check-"
 CHECK_LETTERS = 24
@@ -355,6 +356,22 @@ class Sandbox(Resource):
     def listener(self, name: str) -> Listener:
         """Return a listener, which polls for copies of your events once it has begun."""
         return Listener(self._caller, name, _path("/api/sandbox/listeners", name))
+
+    def exam(self, *, target: str = "endpoint", listener: str | None = None) -> models.Exam:
+        """Start an exam of your webhook receiver. For the target `client`, send its `requests` and report the answers."""
+        body = _present(target=target, listener=listener)
+        return self._post(models.Exam, EXAMS, body, is_repeatable=False)
+
+    def get_exam(self, exam_id: str) -> models.Exam:
+        return self._get(models.Exam, _path(EXAMS, exam_id))
+
+    def report_exam(
+        self, exam_id: str, *, answers: Sequence[Mapping[str, Any]] | None = None, acted: str | None = None
+    ) -> models.Exam:
+        """Report the answers to the requests of an exam, or your own to its question: `0`, `1` or `more`."""
+        return self._post(
+            models.Exam, _path(EXAMS, exam_id, "answers"), _present(answers=answers, acted=acted)
+        )
 
 
 class UnknownScenario(SluiceError, KeyError):

@@ -1,0 +1,164 @@
+"""The exam of the webhook receiver. Sandbox only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.memberships import Membership, for_members
+from kit.api.errors import Problem
+from kit.db import clock
+from kit.durations import in_words
+from merchants.attempt_limits import LimitReached
+from merchants.models import Business
+from merchants.request_actors import person_acting
+from merchants.roles import Permission
+from payments.services.receiver_exams import examine_endpoint
+from webhooks import exams
+from webhooks.exam import ProbeResult, Verdict
+from webhooks.exam_records import KEPT, KEPT_DAYS, Exam
+from webhooks.models import Endpoint
+
+LONGEST_BODY = 3_000  # characters of a body that are shown
+STATE_NAMES = {Exam.State.RUNNING: "Running", Exam.State.PASSED: "Passed", Exam.State.FAILED: "Failed"}
+ACTED_NAMES = {Exam.Acted.NEVER: "Never", Exam.Acted.ONCE: "Once", Exam.Acted.MORE: "More than once"}
+# The look of each state and verdict, as in `status.css`.
+MARKS = {
+    Exam.State.RUNNING: "pending",
+    Verdict.PASSED: "success",
+    Verdict.FAILED: "failed",
+    Verdict.ADVICE: "open",
+    Verdict.NOT_RUN: "skipped",
+}
+VERDICT_NAMES = {
+    Verdict.PASSED: "Passed",
+    Verdict.FAILED: "Failed",
+    Verdict.ADVICE: "Advice",
+    Verdict.NOT_RUN: "Not run",
+}
+
+
+class ActedForm(forms.Form):
+    acted = forms.ChoiceField(choices=list(ACTED_NAMES.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A probe on the page."""
+
+    result: ProbeResult
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.result.verdict]
+
+    @property
+    def name(self) -> str:
+        return VERDICT_NAMES[self.result.verdict]
+
+    @property
+    def guide(self) -> str:
+        return f"{reverse('guide', args=['webhooks'])}#{self.result.probe.section}"
+
+    @property
+    def body(self) -> str:
+        """Return the body, if it isn't too long for the page."""
+        body = self.result.request.body if self.result.request else ""
+        return body if len(body) <= LONGEST_BODY else ""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members(to_change=Permission.MANAGE_WEBHOOKS)
+def exam_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Show an exam, by default the newest, and start a new one. The page polls while an exam is running."""
+    _require_sandbox()
+    if request.method == "POST":
+        return _start(request, membership)
+    is_part = request.headers.get("HX-Request") == "true"
+    context = _context(membership, _chosen(membership.business, request.GET.get("id", "")))
+    template = "dashboard/webhooks/_exam.html" if is_part else "dashboard/webhooks/exam.html"
+    return render(request, template, context | {"is_part": is_part})
+
+
+def _start(request: HttpRequest, membership: Membership) -> HttpResponse:
+    now = clock.now()
+    try:
+        examine_endpoint(membership.business, actor=person_acting(request), now=now)
+    except Problem as refusal:
+        messages.warning(request, str(refusal.detail))
+    except LimitReached as limit:
+        wait = limit.retry_at - now
+        messages.warning(request, f"Too many exams in an hour. Start the next one in {in_words(wait)}.")
+    return redirect("dashboard-exam")
+
+
+def _context(membership: Membership, exam: Exam | None) -> dict[str, Any]:
+    earlier = list(_exams(membership.business).defer("requests", "answers")[:KEPT])
+    context: dict[str, Any] = {
+        "membership": membership,
+        "endpoint": Endpoint.objects.filter(business=membership.business).defer("hash_key").first(),
+        "exam": exam,
+        "earlier": [(each, STATE_NAMES[Exam.State(each.state)], _mark(each)) for each in earlier],
+        "kept": KEPT,
+        "kept_days": KEPT_DAYS,
+    }
+    if exam is not None:
+        context |= {
+            "rows": [Row(result) for result in exam.results],
+            "state_name": STATE_NAMES[Exam.State(exam.state)],
+            "mark": _mark(exam),
+            "acted_choices": ACTED_NAMES.items(),
+        }
+    return context
+
+
+def _mark(exam: Exam) -> str:
+    return MARKS[Exam.State(exam.state)]
+
+
+def _chosen(business: Business, exam_id: str) -> Exam | None:
+    """Return the exam of this id, or the newest one for an empty id."""
+    if not exam_id:
+        newest = _exams(business).first()
+        return newest and exams.give_up_if_overdue(newest, now=timezone.now())
+    try:
+        return get_object_or_404(_exams(business), pk=UUID(exam_id))
+    except ValueError:
+        raise Http404 from None
+
+
+@require_POST
+@for_members(may=Permission.MANAGE_WEBHOOKS)
+def exam_acted(request: HttpRequest, membership: Membership, exam_id: UUID) -> HttpResponse:
+    """Store the answer to the question that an exam asks."""
+    _require_sandbox()
+    exam = get_object_or_404(_exams(membership.business), pk=exam_id)
+    form = ActedForm(request.POST)
+    if not form.is_valid():
+        messages.warning(request, "Choose one of the answers.")
+    else:
+        try:
+            exams.note_acted(exam, form.cleaned_data["acted"])
+        except exams.WrongExamState as refusal:
+            messages.warning(request, str(refusal.detail))
+    return redirect(f"{reverse('dashboard-exam')}?id={exam.pk}")
+
+
+def _exams(business: Business) -> QuerySet[Exam]:
+    return Exam.objects.filter(business=business).order_by("-created_at", "-pk")
+
+
+def _require_sandbox() -> None:
+    if not settings.SANDBOX:
+        raise Http404

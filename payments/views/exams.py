@@ -1,0 +1,106 @@
+"""The API of exams of webhook receivers. `request.user` is the business that signed the request."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.conf import settings
+from rest_framework import status
+from rest_framework.exceptions import NotFound, Throttled
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kit.api.strict_fields import RequestSerializer, read_request
+from kit.db import clock
+from merchants.attempt_limits import LimitReached
+from merchants.models import Business
+from merchants.request_actors import key_acting
+from payments.exam_serializers import ExamAnswersSerializer, ExamSerializer
+from payments.services.receiver_exams import examine_endpoint, examine_listener
+from payments.simulated_transfers import SandboxOnly
+from webhooks import exams
+from webhooks.exam import ExamAnswer
+from webhooks.exam_records import Exam
+from webhooks.exam_representation import represent_exam
+
+EXAM = ExamSerializer()
+ANSWERS = ExamAnswersSerializer()
+
+
+class ExamsView(APIView):
+    def post(self, request: Request) -> Response:
+        """Examine a webhook receiver (sandbox).
+
+        Sends your receiver about thirty requests: genuine events, forgeries, and events that are unusual but legal.
+        With the target `endpoint`, the service sends them to your webhook URL. With `client`, the answer has the
+        `requests`, signed with the key of one of your listeners: send them from your own machine, and report the
+        answers within two minutes.
+
+        The payments in these events don't exist; their references begin with `exam-`. One exam of a business can run
+        at a time (409 `invalid_state`), and ten can be started in an hour (429 `rate_limited`).
+        """
+        _require_sandbox()
+        wanted = _read(EXAM, request)
+        business, now = _business(request), clock.now()
+        try:
+            if wanted["target"] == Exam.Target.CLIENT:
+                exam = examine_listener(business, wanted["listener"], actor=key_acting(request), now=now)
+            else:
+                exam = examine_endpoint(business, actor=key_acting(request), now=now)
+        except LimitReached as limit:
+            detail = f"A business can start {limit.limit.slots} exams an hour."
+            raise Throttled(limit.retry_after_seconds(now), detail) from None
+        return Response(represent_exam(exam), status=status.HTTP_201_CREATED)
+
+
+class ExamView(APIView):
+    def get(self, request: Request, exam_id: UUID) -> Response:
+        """Get an exam with its results (sandbox)."""
+        _require_sandbox()
+        return Response(represent_exam(_find(request, exam_id)))
+
+
+class ExamAnswersView(APIView):
+    def post(self, request: Request, exam_id: UUID) -> Response:
+        """Report the answers of an exam (sandbox).
+
+        With `answers`, ends an exam of a client and returns its results. With `acted`, stores your answer to the
+        exam's `question`. The same call again changes nothing; other answers to an exam that has ended are 409
+        `invalid_state`.
+        """
+        _require_sandbox()
+        exam = _find(request, exam_id)
+        reported = _read(ANSWERS, request)
+        if "answers" in reported:
+            exams.report(exam, _answers(reported["answers"]), now=clock.now())
+        if "acted" in reported:
+            exams.note_acted(exam, reported["acted"])
+        return Response(represent_exam(_find(request, exam_id)))
+
+
+def _answers(reported: list[dict[str, Any]]) -> dict[int, ExamAnswer]:
+    return {
+        each["request"]: ExamAnswer(each.get("status"), "" if "status" in each else each["error"], each["ms"])
+        for each in reported
+    }
+
+
+def _find(request: Request, exam_id: UUID) -> Exam:
+    exam = Exam.objects.filter(business=_business(request), pk=exam_id).first()
+    if exam is None:
+        raise NotFound
+    return exams.give_up_if_overdue(exam, now=clock.now())
+
+
+def _read(serializer: RequestSerializer, request: Request) -> dict[str, Any]:
+    currencies = _business(request).currencies
+    return read_request(serializer, cast("dict[str, Any]", request.data or {}), currencies=currencies)
+
+
+def _require_sandbox() -> None:
+    if not settings.SANDBOX:
+        raise SandboxOnly
+
+
+def _business(request: Request) -> Business:
+    return cast("Business", request.user)
