@@ -1,3 +1,4 @@
+import contextlib
 import os
 import re
 import socket
@@ -6,9 +7,11 @@ import threading
 import time
 
 import pytest
+import trustme
 
 import sluice
 from sluice import transport as transport_module
+from sluice.cli import doctor_checks
 from sluice.transport import HttpTransport, Request
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -245,3 +248,56 @@ def test_serves_many_threads_without_mixing_answers_up():
 
     assert wrong == []
     assert len(made._pool) <= 10
+
+
+@pytest.fixture
+def authority(tmp_path):
+    """An authority whose certificates no machine trusts."""
+    made = trustme.CA()
+    made.cert_pem.write_to_path(tmp_path / "ca.pem")
+    return made
+
+
+@pytest.fixture
+def tls_server(authority):
+    """The URL of a server with a certificate of that authority. It answers one request on each connection."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            try:
+                connection = context.wrap_socket(listening.accept()[0], server_side=True)
+            except ssl.SSLError:  # the client does not trust it
+                continue
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):  # the doctor only connects
+                connection.recv(65536)
+                connection.sendall(CLOSE)
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield f"https://127.0.0.1:{listening.getsockname()[1]}"
+    listening.close()
+
+
+def test_trusts_the_certificates_of_ca_file_and_no_others(tls_server, tmp_path):
+    ca_file = str(tmp_path / "ca.pem")
+    assert transport_module.HttpTransport(
+        tls_server, connect_timeout=2, read_timeout=2, ca_file=ca_file
+    ).send(Request("GET", "/", {})).status == 200  # fmt: skip
+
+    with pytest.raises(sluice.NotSent, match="certificate is not valid"):
+        transport(type("Untrusted", (), {"url": tls_server})).send(Request("GET", "/", {}))
+
+
+def test_doctor_says_what_to_do_about_a_certificate(tls_server, tmp_path, monkeypatch):
+    refused = list(doctor_checks.network(tls_server))[-1]
+    assert (refused.check, refused.result) == ("tls", "wrong")
+    assert "ca_file" in refused.advice
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    trusted = list(doctor_checks.network(tls_server))[-1]
+    assert trusted.result == "ok"
+    assert trusted.detail.startswith("TLSv1.")
