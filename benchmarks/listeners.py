@@ -11,8 +11,10 @@ gunicorn with 2 workers of 4 threads.
 import argparse
 import http.client
 import json
+import random
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -50,7 +52,7 @@ class Poller:
                 polled = self._post(connection, f"{LISTENER}/{self._name}/poll", {"ack": received})
                 received = [event["event_id"] for event in polled["events"]]
                 self.polls += 1
-                self._stopped.wait(polled["poll_after"])
+                self._stopped.wait(polled["poll_after"] * random.uniform(1, 1.5))
             self._post(connection, f"{LISTENER}/{self._name}/end", {})
 
     def _post(self, connection: http.client.HTTPConnection, target: str, document: dict) -> dict:
@@ -95,6 +97,7 @@ def measure(
     for _ in range(options.rounds):
         quiet = Calls(server).run(options.seconds, options.rate)
         with polls(server.port, businesses) as pollers:
+            time.sleep(WARM_UP)
             calls = Calls(server).run(options.seconds, options.rate)
         alone.append(percentile(quiet.milliseconds, 0.99))
         beside.append(percentile(calls.milliseconds, 0.99))

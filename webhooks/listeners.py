@@ -19,6 +19,7 @@ from webhooks.models import Listener, ListenerCopy
 
 MOST = 5  # listeners of a business
 LIFE = timedelta(hours=1)  # after the last poll
+PROLONGED_EVERY = timedelta(seconds=10)  # so that a poll which finds nothing writes nothing
 LATER = 1  # seconds until the next poll, of one that may not wait
 
 
@@ -86,10 +87,13 @@ def poll(
 
     Waits outside of any database transaction. Returns None if the listener has ended.
     """
-    if not _acknowledge(listener.pk, acknowledged, now=now):
+    is_to_be_prolonged = listener.expires_at < now + LIFE - PROLONGED_EVERY
+    if (acknowledged or is_to_be_prolonged) and not _acknowledge(listener.pk, acknowledged, now=now):
         return None
     ended = waits.until(lambda: listener_copies.has_any(listener.pk), listener=listener.pk, seconds=seconds)
-    return _take(listener.pk, poll_after=LATER if ended is Wait.TURNED_AWAY else 0)
+    if ended is Wait.FOUND:
+        return _take(listener.pk)
+    return Polled(dropped=listener.dropped, poll_after=LATER if ended is Wait.TURNED_AWAY else 0)
 
 
 @transaction.atomic
@@ -103,7 +107,7 @@ def _acknowledge(listener_id: int, event_ids: Collection[UUID], *, now: datetime
 
 
 @transaction.atomic
-def _take(listener_id: int, *, poll_after: int) -> Polled | None:
+def _take(listener_id: int) -> Polled | None:
     listener = listener_copies.lock(listener_id)
     if listener is None:
         return None
@@ -114,7 +118,6 @@ def _take(listener_id: int, *, poll_after: int) -> Polled | None:
         copies=taken,
         waiting=listener_copies.count(listener_id),
         dropped=listener.dropped,
-        poll_after=0 if taken else poll_after,
     )
 
 

@@ -221,7 +221,8 @@ def test_begins_anew_if_the_listener_has_ended(sleeps, answers):
 def test_obeys_poll_after(sleeps, answers):
     run(Service(polled(poll_after=1), polled()))
 
-    assert sleeps == [1]
+    assert len(sleeps) == 1
+    assert 1 <= sleeps[0] <= 1.5
 
 
 def test_tells_of_dropped_events_once_in_red_on_a_terminal(sleeps, answers, capsys, monkeypatch):

@@ -337,6 +337,15 @@ class TestPoll:
 
         assert Listener.objects.get().expires_at > now + timedelta(minutes=59)
 
+    def test_that_finds_nothing_writes_nothing(self, api, listener):
+        with CaptureQueriesContext(connection) as captured:
+            polled(api)
+
+        statements = [
+            each["sql"].split()[0] for each in captured.captured_queries if "webhooks_" in each["sql"]
+        ]
+        assert statements == ["SELECT", "SELECT"]
+
     def test_waits_until_an_event_is_there(self, api, ada, listener, monkeypatch):
         sleeps = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
+import random
 import re
 import socket
 import time
@@ -136,7 +137,7 @@ class Listening:
             self._received.append(event.event_id)
         self._retry()
         if polled.poll_after:
-            time.sleep(polled.poll_after)
+            time.sleep(polled.poll_after * random.uniform(1, 1.5))  # noqa: S311  (spreads polls; not a secret)
 
     def _poll(self) -> ListenerPoll:
         """Return what is new. A lost connection is retried until it is back."""
