@@ -12,6 +12,7 @@ from tests.cutting_proxy import CuttingProxy
 pytestmark = pytest.mark.clients
 
 TOOLS = PROJECT / "tests" / "client_packages"
+MOST_LINES = 1_500  # without the schema
 
 
 def test_has_current_types(npm, node_client, tmp_path):
@@ -41,6 +42,12 @@ def test_executes_each_write_once_if_its_answer_is_lost(node_client, service, tm
     counts = {count for (_, path, _), count in proxy.seen.items() if not path.endswith("/simulate")}
     assert counts == {1, 2}  # reads and writes
     assert {proxy.times(ending)[0] for ending in ("/payments", "/refunds", "/capture", "/void")} == {2}
+
+
+def test_is_small():
+    files = [file for file in (NODE_CLIENT / "src").glob("*.ts") if file.name != "schema.d.ts"]
+
+    assert sum(len(file.read_text().splitlines()) for file in files) <= MOST_LINES
 
 
 def test_has_the_version_of_the_service(node_client):

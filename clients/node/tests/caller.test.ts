@@ -256,6 +256,30 @@ test("refuses http to another host, and browsers", () => {
   }
 });
 
+test("ends an attempt in whole at its timeout, also against a server that drips", { timeout: 10_000 }, async () => {
+  const server = createServer((socket) => {
+    const dripping = setInterval(() => socket.write("x"), 20).unref();
+    socket.unref();
+    socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"));
+    socket.on("close", () => { clearInterval(dripping); });
+    socket.on("error", () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.unref().address() as { port: number };
+
+  const made = new sluice.Sluice(`http://127.0.0.1:${port}`, "pk", "sk", { timeout: 200, retries: 0 });
+  await assert.rejects(made.payments.get("r"), (error) => error instanceof sluice.OutcomeUnknown && /too long/.test(error.message));
+  server.close();
+});
+
+test("gives each attempt an AbortSignal of its own", async () => {
+  const { made, sent } = client([lost(), answer()]);
+
+  await made.payments.get("r");
+
+  assert.equal(new Set(sent.map(({ init }) => init.signal)).size, 2);
+});
+
 test("sends over a socket what was signed", async () => {
   const received: string[] = [];
   const server = createServer((socket) => {

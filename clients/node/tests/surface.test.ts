@@ -6,7 +6,9 @@ import { test } from "node:test";
 
 import ts from "typescript";
 
-interface Method { arguments?: string[]; fields?: string[] }
+import { OutcomeUnknown, Sluice } from "../src/index.js";
+
+interface Method { operations: string[]; once?: boolean; arguments?: string[]; fields?: string[] }
 interface Surface { factories: Record<string, string[]>; call: string[]; groups: Record<string, Record<string, Method>> }
 
 const surface = JSON.parse(readFileSync("../surface.json", "utf8")) as Surface;
@@ -85,3 +87,23 @@ test("is made and called as the surface says", () => {
   );
   assert.deepEqual(names(call), surface.call);
 });
+
+for (const [groupName, methods] of Object.entries(surface.groups)) {
+  for (const [name, method] of Object.entries(methods).filter(([, { operations }]) => operations.length === 1)) {
+    test(`repeats after a lost answer of ${groupName}.${name} what the surface says`, async (context) => {
+      context.mock.method(Math, "random", () => 0); // waits take no time
+      let sent = 0;
+      const client = new Sluice("https://pay.example", "pk", "sk", {
+        fetch: () => { sent += 1; return Promise.reject(new TypeError("fetch failed")); },
+      });
+      const group = client[camelCase(groupName) as "payments"] as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
+      const known: Record<string, unknown> = { request: { reference: "r" }, timeout: 1, changes: undefined };
+      const positional = (method.arguments ?? []).map((each) => each in known ? known[each] : "x");
+      const fields = method.fields ? [Object.fromEntries(method.fields.map((field) => [field, "x"]))] : [];
+
+      await assert.rejects(group[camelCase(name)]?.(...positional, ...fields) ?? Promise.resolve(), OutcomeUnknown);
+
+      assert.equal(sent, method.once ? 1 : 3);
+    });
+  }
+}

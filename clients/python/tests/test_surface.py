@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sluice import Sluice, _models
+from sluice import OutcomeUnknown, Sluice, _models
 from sluice.resources import WIRE, Resource
 
 SURFACE = json.loads(Path(__file__, "../../../surface.json").resolve().read_text())
+WIRE_BACK = {wire: name for name, wire in WIRE.items()}
 METHODS = [(group, name) for group, methods in SURFACE["groups"].items() for name in methods]
 
 
@@ -72,3 +73,35 @@ def test_is_made_and_called_as_the_surface_says():
 
     assert factories == SURFACE["factories"]
     assert list(inspect.signature(Sluice.call).parameters)[1:] == SURFACE["call"]
+
+
+class Lost:
+    """A transport whose answers are all lost."""
+
+    def __init__(self):
+        self.sent = 0
+
+    def send(self, request):
+        self.sent += 1
+        raise OutcomeUnknown("The answer is lost.")
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [(group, name) for group, name in METHODS if len(SURFACE["groups"][group][name]["operations"]) == 1],
+    ids=lambda each: each,
+)
+def test_repeats_after_a_lost_answer_what_the_surface_says(group, name):
+    method = SURFACE["groups"][group][name]
+    given = {"request": {"reference": "r"}, "timeout": 1, "changes": None}
+    transport = Lost()
+    client = Sluice("http://127.0.0.1", "pk", "sk", transport=transport)
+    client._caller._sleep = lambda seconds: None
+
+    with pytest.raises(OutcomeUnknown):
+        getattr(getattr(client, group), _python(name))(
+            *[given.get(each, "x") for each in method.get("arguments", ())],
+            **{WIRE_BACK.get(field, field): "x" for field in method.get("fields", ())},
+        )
+
+    assert transport.sent == (1 if method.get("once") else 3)
