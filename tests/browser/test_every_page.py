@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 # Named URLs that are not pages: they serve programs, perform an action and redirect, or return a file.
 NO_PAGES = {
     "payments", "payment", "capture", "void", "refunds", "virtual-accounts", "virtual-account", "simulate",
-    "deactivate", "balance", "banks", "openapi", "bank-transfers", "livez", "readyz", "metrics", "sample",
+    "deactivate", "balance", "banks", "openapi", "postman-collection", "bruno-collection", "bank-transfers", "livez", "readyz", "metrics", "sample",
     "cancel", "refund", "unapplied-transfers", "credit-unapplied", "return-unapplied", "settlements", "settlement",
     "events", "event", "resend-event", "requests", "scenarios", "exams", "exam", "exam-answers", "dashboard-exam-acted", "movements", "resolve-beneficiary", "advance", "bank-payout-returns",
     "dashboard-balance-export",
