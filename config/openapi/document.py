@@ -53,6 +53,7 @@ PATH_PARAMETERS: dict[str, tuple[StrictField, str, str]] = {
     "reference": (Reference(), "Your reference.", Reference.EXAMPLE),
     "event_id": (UUID(), "The `event_id` of the event.", UUID.EXAMPLE),
     "name": (ListenerName(), "The name of the listener.", ListenerName.EXAMPLE),
+    "exam_id": (UUID(), "The `id` of the exam.", UUID.EXAMPLE),
     "id": (UUID(), "Our identifier.", UUID.EXAMPLE),
 }
 

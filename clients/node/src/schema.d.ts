@@ -8851,7 +8851,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The `id` of the exam.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                exam_id: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -8955,7 +8961,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The `id` of the exam.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                exam_id: string;
+            };
             cookie?: never;
         };
         requestBody: {
