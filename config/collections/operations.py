@@ -65,7 +65,7 @@ def operation_variables(document: Schema) -> dict[str, str]:
     for path, _, operation in _operations(document):
         examples = {each["name"]: str(each["example"]) for each in operation["parameters"]}
         for resource, parameter in MEMBER.findall(path):
-            found.setdefault(_variable(resource, parameter), examples[parameter])
+            found.setdefault(_variable(resource, parameter), examples.get(parameter, ""))
         for example in _content(operation.get("requestBody", {})).get("examples", {}).values():
             for name in REFERRING.keys() & example["value"].keys():
                 found.setdefault(REFERRING[name].strip("{}"), str(example["value"][name]))
