@@ -98,6 +98,7 @@ CALLS = {
     "advance payment": ["order-1"],
     "advance event": [EVENT],
     "advance day": [],
+    "exam": [],
 }
 BODIES = {"login": b"sk_canary\n", "payments create": b'{"reference":"r-1"}'}
 
@@ -187,6 +188,7 @@ class TestLiveKeys:
             ["advance", "event", EVENT],
             ["advance", "day"],
             ["listen"],
+            ["exam"],
         ],
     )
     def test_do_nothing_of_the_sandbox(self, run, command):

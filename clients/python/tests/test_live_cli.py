@@ -4,10 +4,14 @@ import io
 import json
 import secrets
 import stat
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from sluice.cli import logs
+from sluice import webhooks
+from sluice.cli import exam, logs
 from sluice.cli.main import main
 from sluice.cli.output import money
 from sluice.credentials import from_sandbox
@@ -212,6 +216,65 @@ class TestDoctor:
         found = {each["check"]: each for each in json.loads(out)["checks"]}
         assert (code, {each["result"] for each in found.values()} <= {"ok", "warning"}) == (0, True)
         assert "full access" in found["key"]["detail"]
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Refuses forgeries and accepts everything else, or also refuses `refused`."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        right = webhooks.sign(body, self.server.key)
+        is_genuine = self.headers.get("X-Service-Signature", "") == right
+        self.send_response(204 if is_genuine and self.server.refused not in body else 400)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Print nothing."""
+
+
+@contextmanager
+def receiving(key, refused=b"\0"):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        server.key, server.refused = key, refused
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}/hooks"
+        server.shutdown()
+
+
+class TestExam:
+    @pytest.mark.parametrize(("refused", "failed"), [(b"\0", []), (b'"new_field"', ["unknown_field"])])
+    def test_of_a_local_receiver_ends_with_1_if_a_probe_failed(
+        self, run, client, refused, failed, monkeypatch
+    ):
+        monkeypatch.setattr(exam, "PAUSE", 0.1)
+        key = client.sandbox.listener("examined").begin().hash_key
+
+        with receiving(key, refused) as address:
+            code, printed, said = run("exam", "--forward-to", address, "--name", "examined", "--json")
+
+        found = {each["probe"]: each["result"] for each in json.loads(printed)["results"]}
+        assert code == bool(failed)
+        assert [probe for probe, result in found.items() if result == "failed"] == failed
+        assert found["large"] == ("not_run" if failed else "passed")
+        assert f"Signing key: {key}" in said
+        assert "How often did your system act upon exam-" in said
+
+    def test_of_an_endpoint_needs_one(self, run):
+        code, printed, said = run("exam")
+
+        assert (code, printed) == (1, "")
+        assert "Save a webhook URL first." in said
+
+    def test_has_a_name_with_an_address_only(self, run):
+        assert run("exam", "--name", "laptop")[0] == 2
+        assert run("exam", "--forward-to", "nowhere at all")[0] == 2
+
+    def test_says_when_nothing_receives(self, run):
+        code, printed, _ = run("exam", "--forward-to", "127.0.0.1:9", "--name", "examined")
+
+        assert code == 1
+        assert "The connection was refused." in printed
+        assert printed.splitlines()[-1] == "The exam failed."
 
 
 class TestNotReached:

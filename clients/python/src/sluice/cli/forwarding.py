@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
@@ -62,7 +63,9 @@ def headers(event: EventCopy, hash_key: str) -> dict[str, str]:
     return signed | ({"X-Service-Test": "true"} if event.origin == "test" else {})
 
 
-def forward(to: SplitResult, body: bytes, headers: dict[str, str], *, seconds: float = SECONDS) -> Answer:
+def forward(
+    to: SplitResult, body: bytes | Iterable[bytes], headers: dict[str, str], *, seconds: float = SECONDS
+) -> Answer:
     """Post a body and return the answer. No redirect is followed, and no proxy used.
 
     The time is that of the whole exchange, also against a receiver that sends byte by byte.
@@ -74,9 +77,7 @@ def forward(to: SplitResult, body: bytes, headers: dict[str, str], *, seconds: f
     end.start()
     status, error = None, ""
     try:
-        connection.request(
-            "POST", to._replace(scheme="", netloc="", fragment="").geturl() or "/", body, headers
-        )
+        connection.request("POST", _target(to), body, headers)
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as problem:
         error = _words(problem)
@@ -87,6 +88,22 @@ def forward(to: SplitResult, body: bytes, headers: dict[str, str], *, seconds: f
     if taken >= seconds:  # an answer that was cut off may look complete
         status, error = None, "no answer"
     return Answer(status, error, round(taken * 1000))
+
+
+def hang_up(to: SplitResult, body: bytes, headers: dict[str, str]) -> Answer:
+    """Post a body and close the connection before the answer."""
+    connection = _connection(to, SECONDS)
+    try:
+        connection.request("POST", _target(to), body, headers)
+    except (OSError, http.client.HTTPException) as problem:
+        return Answer(None, _words(problem), 0)
+    finally:
+        connection.close()
+    return Answer(None, "", 0)
+
+
+def _target(to: SplitResult) -> str:
+    return to._replace(scheme="", netloc="", fragment="").geturl() or "/"
 
 
 def _connection(to: SplitResult, seconds: float) -> http.client.HTTPConnection:

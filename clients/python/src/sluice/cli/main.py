@@ -20,6 +20,7 @@ COMMANDS = {
     "collections": "collections",
     "doctor": "doctor",
     "events": "events",
+    "exam": "exam",
     "listen": "listen",
     "login": "login",
     "logout": "login",
