@@ -55,13 +55,20 @@ def closest(name: str, known: Collection[str]) -> str:
 
 
 def unknown_fields(
-    data: Mapping[str, Any], *, known: frozenset[str], elsewhere: frozenset[str] = frozenset()
+    data: Mapping[str, Any],
+    *,
+    known: frozenset[str],
+    elsewhere: frozenset[str] = frozenset(),
+    beside: frozenset[str] = frozenset(),
 ) -> Errors:
-    """Return an error for each unknown name; those in `elsewhere` belong to other kinds of request."""
+    """Return an error for each unknown name; those in `elsewhere` belong to other kinds of request.
+
+    `beside` are names that are read elsewhere, and may be suggested.
+    """
     if known.issuperset(data):
         return {}
     errors: Errors = {}
-    candidates = sorted(known.difference(data))
+    candidates = sorted((known | beside).difference(data))
     for name in data:
         if name in known:
             continue

@@ -71,5 +71,6 @@ def read_query(query: QueryDict, *, serializer: RequestSerializer) -> Mapping[st
     }
     if repeated:
         raise ValidationError(repeated)
+    serializer.beside = PAGING.difference(query)
     wanted: Mapping[str, Any] = serializer.run_validation({name: values[0] for name, values in given.items()})
     return wanted

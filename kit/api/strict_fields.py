@@ -451,12 +451,13 @@ class Ignored(StrictField):
 class RequestSerializer(Strict, serializers.Serializer):
     """An object of a request. All errors are found in one pass; unknown fields are errors.
 
-    `elsewhere` names the fields of other kinds of request, for a more specific error. The docstring describes the object
-    in the API's description.
+    `elsewhere` names the fields of other kinds of request, for a more specific error; `beside` names what is read apart
+    from this object. The docstring describes the object in the API's description.
     """
 
     default_error_messages = {"invalid": "This field must be an object."}
     elsewhere: frozenset[str] = frozenset()
+    beside: frozenset[str] = frozenset()
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
@@ -495,7 +496,7 @@ class RequestSerializer(Strict, serializers.Serializer):
 
     def _unexpected(self, data: Mapping[str, Any]) -> Errors:
         """Return the errors of unknown fields."""
-        return unknown_fields(data, known=self._known, elsewhere=self.elsewhere)
+        return unknown_fields(data, known=self._known, elsewhere=self.elsewhere, beside=self.beside)
 
 
 def required_together(data: Mapping[str, Any], *names: str, when: Collection[str]) -> Errors:

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from kit import banks
 from kit.api.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, always
 from kit.api.conditional_requests import matches
-from kit.api.json_answers import json_answer
+from kit.api.json_answers import JSONAnswerRenderer
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.api.strict_fields import read_request
@@ -251,9 +251,9 @@ class ResolveBeneficiaryView(APIView):
 
 @lru_cache(maxsize=1)
 def _bank_list() -> tuple[list[dict[str, Any]], str]:
-    """Return all banks and their ETag."""
+    """Return all banks and the ETag of the answer."""
     rows = [BANK.represent(bank) for bank in banks.all_banks()]
-    return rows, f'"{hashlib.sha256(json_answer({"data": rows})).hexdigest()[:32]}"'
+    return rows, f'"{hashlib.sha256(JSONAnswerRenderer().render({"data": rows})).hexdigest()[:32]}"'
 
 
 def _business(request: Request) -> Business:

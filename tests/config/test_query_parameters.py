@@ -74,6 +74,11 @@ class TestUnknownParameter:
 
         assert error["suggestion"] == "limit"
 
+    def test_of_a_list_with_filters_comes_with_the_closest_known_one(self, api):
+        answer = api.get("/api/payments?limt=5")
+
+        assert answer.json()["errors"][0]["suggestion"] == "limit"
+
     def test_with_a_card_number_is_masked(self, api):
         answer = api.get(f"/api/banks?{orders.GOOD_CARD}=1")
 

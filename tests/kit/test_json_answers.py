@@ -1,5 +1,6 @@
 """Every JSON answer of the API ends with a line feed."""
 
+import hashlib
 import json
 
 import pytest
@@ -50,6 +51,11 @@ class TestLineFeed:
 
         assert body.endswith(b"}\n")
         assert f"Content-Length: {len(body)}".encode() in head
+
+    def test_is_counted_by_the_etag(self, api):
+        answer = api.get("/api/banks")
+
+        assert answer.headers["ETag"] == f'"{hashlib.sha256(answer.content).hexdigest()[:32]}"'
 
     def test_is_not_added_to_an_empty_answer(self, api):
         etag = api.get("/api/banks").headers["ETag"]

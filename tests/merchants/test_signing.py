@@ -5,7 +5,9 @@ import hashlib
 import hmac
 import io
 import json
+import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +16,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from config.env import PROJECT
+from config.sandbox_folder import SandboxFolder
 from merchants import signing
 from tests.factories import ApiKeyFactory
 
@@ -192,3 +196,37 @@ class TestSignRequestWithoutKey:
             call_command("sign_request", "GET", "/api/banks", api_key="pk_sandbox_nobody")
 
         assert refusal.value.returncode == 1
+
+    def test_names_the_folder_that_has_no_sandbox_and_both_ways_out(self, settings, tmp_path):
+        settings.SANDBOX_FOLDER = SandboxFolder(tmp_path / "shop")
+
+        with pytest.raises(CommandError) as refusal:
+            call_command("sign_request", "GET", "/api/banks")
+
+        assert refusal.value.returncode == 2
+        assert str(refusal.value) == (
+            f"There is no sandbox in {tmp_path / 'shop'}. Start one with `make run`, or name the folder of one that exists: "
+            "export SANDBOX_DATA=folder."
+        )
+
+    @pytest.mark.long
+    def test_runs_no_checks_and_loads_no_urls(self, tmp_path):
+        """Both take longer than signing."""
+        program = (
+            "import runpy, sys; sys.argv = ['manage.py', 'sign_request', 'GET', '/api/banks']\n"
+            "try: runpy.run_path('manage.py', run_name='__main__')\n"
+            "finally: print('config.urls' in sys.modules, file=sys.stderr)\n"
+        )
+
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=PROJECT,
+            env=os.environ | {"SANDBOX_DATA": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == "False"
+        assert "There is no sandbox in" in done.stderr
