@@ -1,4 +1,4 @@
-"""What somebody who is new types, in a fresh copy of the project: the quickstart, command by command."""
+"""What a newcomer types, in a fresh copy of the project: the quickstart, command by command."""
 
 import os
 import re
@@ -94,8 +94,10 @@ def test_quickstart_works_in_a_fresh_copy(copy, terminal, tmp_path):
             done = subprocess.run(
                 ["bash", "-c", played(blocks)], stdout=subprocess.PIPE, timeout=left, check=False, **terminal
             )
+        greeting = service.read_text()  # and log, before Ctrl-C
 
-    assert f"Sluice is ready at http://127.0.0.1:{port}" in service.read_text()
+    assert f"Sluice is ready at http://127.0.0.1:{port}" in greeting
+    assert f"export SANDBOX_DATA={tmp_path / 'data'}\n.venv/bin/sluice payments create" in greeting
     shown = re.split(r"^= \d+: (\d+)\n", done.stdout, flags=re.MULTILINE)
     printed, codes = shown[::2], shown[1::2]
     assert [number for number, code in enumerate(codes) if code != "0"] == [declined(blocks)], done.stdout
@@ -111,7 +113,7 @@ def test_quickstart_works_in_a_fresh_copy(copy, terminal, tmp_path):
         assert expected in "".join(printed), done.stdout
     assert re.search(r"^payout\.success \S+ success Payment completed$", done.stdout, re.MULTILINE)
     assert re.search(r"^\d\d:\d\d:\d\d  payment\.success  \S+", events.read_text(), re.MULTILINE)
-    assert "Traceback" not in service.read_text() + events.read_text() + done.stdout
+    assert "Traceback" not in greeting + events.read_text() + done.stdout
 
 
 def declined(blocks):

@@ -152,6 +152,12 @@ class TestTrigger:
         assert document["event"] is None
         assert "Not waited" in run("trigger", "refund.success", "--no-wait")[1]
 
+    def test_without_an_endpoint_names_the_command_that_needs_none(self, run):
+        code, out, _ = run("trigger", "payment.failed")
+
+        assert code == 0
+        assert "`sluice listen` receives it without one" in out
+
     def test_changes_what_the_scenario_allows(self, run):
         code, out, _ = run("trigger", "payment.success", "--set", "pay.amount=5000", "--no-wait", "--json")
 

@@ -143,7 +143,9 @@ Your first card payment: paste this within five minutes.
 {curl}
 
 In a second terminal:
-{export}.venv/bin/sluice sign GET /api/banks --curl | sh
+{export}.venv/bin/sluice payments create --scenario payment.success
+.venv/bin/sluice sign GET /api/banks --curl | sh
+.venv/bin/sluice listen
 """
 
     def _say(self, greeting: str) -> None:
