@@ -341,6 +341,7 @@ class TestPage:
 
         assert Audit(shown).findings == []
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "name", ["payment.success", "payment.3ds.wrong_code", "refund.part", "transfer.unapplied"]
     )
