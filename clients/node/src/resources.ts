@@ -352,8 +352,8 @@ export class Sandbox extends Resource {
     return this.read(path(EXAMS, examId));
   }
 
-  /** Reports the answers to the requests of an exam, or your own to its question. */
+  /** Reports the answers to the requests of an exam, or your own to its question. Never repeated: look the exam up. */
   reportExam(examId: string, request: Schemas["ExamAnswersRequest"]): Promise<Schemas["Exam"]> {
-    return this.send(path(EXAMS, examId, "answers"), request, REPEATED);
+    return this.send(path(EXAMS, examId, "answers"), request, ONCE);
   }
 }
