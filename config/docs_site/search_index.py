@@ -5,7 +5,7 @@ The index is made once per process, from the same sources as the pages.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
@@ -16,7 +16,8 @@ from django.utils.html import strip_tags
 
 from config.docs_site.guide_sections import sections_of
 from config.docs_site.guides import GUIDES
-from config.docs_site.reference.pages import Kind, pages
+from config.docs_site.reference.fields import FieldRow
+from config.docs_site.reference.pages import Kind, ReferencePage, pages
 from config.error_codes import ERROR_CODES
 from payments import outcomes, sandbox_guide
 from payments.scenarios import scenarios
@@ -66,25 +67,42 @@ def _plain(html: str) -> str:
 
 
 def _fields() -> Iterator[Entry]:
-    """Yield an entry for each name of a field, with the pages that have it. Requests come first."""
+    """Yield an entry for each name of a field, with the pages that have it, and for each further path. Requests come first."""
     found = [
-        (row.name, page, f"{page.address}#{row.anchor}", row)
+        (row, page)
         for page in sorted(pages().values(), key=lambda each: each.kind is Kind.EVENT)
         for row in page.rows()
         if row.anchor
     ]
-    found.sort(key=lambda each: each[0])
-    for name, uses in groupby(found, key=lambda each: each[0]):
-        (_, page, address, row), *others = uses
-        titles = dict.fromkeys(each.title for each in (page, *(other for _, other, *_ in others)))
-        yield Entry(
-            kind="Field",
-            title=name,
-            address=address,
-            text=f"{_plain(row.words)} {_listed(titles)}".strip(),
-            trail=page.title,
-            keys=_keys({name, row.path}),
-        )
+    found.sort(key=lambda each: each[0].name)
+    for _, uses in groupby(found, key=lambda each: each[0].name):
+        by_path: dict[str, list[tuple[FieldRow, ReferencePage]]] = {}
+        for row, page in uses:
+            by_path.setdefault(row.path, []).append((row, page))
+        (first, *rest), all_pages = by_path.values(), [page for each in by_path.values() for _, page in each]
+        yield _field(*first[0], all_pages, title=first[0][0].name)
+        for further in rest:
+            yield _field(*further[0], [page for _, page in further], weight=0.4)
+
+
+def _field(
+    row: FieldRow,
+    page: ReferencePage,
+    having: Iterable[ReferencePage],
+    *,
+    title: str = "",
+    weight: float = 1.0,
+) -> Entry:
+    """Return the entry of a field of a page, with all pages that have it. Titled with its path by default."""
+    return Entry(
+        kind="Field",
+        title=title or row.path,
+        address=f"{page.address}#{row.anchor}",
+        text=f"{_plain(row.words)} {_listed(dict.fromkeys(each.title for each in having))}".strip(),
+        trail=page.title,
+        keys=_keys({title, row.path}),
+        weight=weight,
+    )
 
 
 def _listed(titles: Collection[str]) -> str:

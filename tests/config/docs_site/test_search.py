@@ -40,6 +40,10 @@ class TestRanking:
             ("/api/payments/{reference}/capture", "/api/docs/capture-payment"),
             ("payment_method_id", "/api/docs/create-payment#body-payment_method_id"),
             ("source.pan", "/api/docs/create-payment#body-source.pan"),
+            (
+                "virtual_account_details.account_number",
+                "/api/docs/payment-object#field-virtual_account_details.account_number",
+            ),
             ("X-Service-Signature", "/api/docs/payment.success#header-X-Service-Signature"),
             ("string_to_sign", "/api/docs/error-object#field-string_to_sign"),
             ("payment.failed.20051", "/docs/events#payment.failed"),
