@@ -201,8 +201,7 @@ def types(document: Schema) -> Iterator[str]:
 
 def descriptions(document: Schema) -> Iterator[str]:
     """Yield what lacks words or a valid example, references that lead nowhere, and missing facts about the API."""
-    yield from _missing_facts(document["info"])
-    yield from _operation_ids(document)
+    yield from (*_missing_facts(document["info"]), *_operation_ids(document), *_undeclared_names(document))
     for place, operation in [*_operations(document), *_webhooks(document)]:
         if not (operation.get("summary") or operation.get("description")):
             yield f"{place} has no words"
@@ -214,6 +213,15 @@ def descriptions(document: Schema) -> Iterator[str]:
     for reference in _references(document):
         if not _resolves(reference, document):
             yield f"{reference} leads nowhere"
+
+
+def _undeclared_names(document: Schema) -> Iterator[str]:
+    """Yield names in paths that are no parameters."""
+    for place, operation in _operations(document):
+        declared = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"}
+        yield from (
+            f"{place} does not declare {name}" for name in {*re.findall(r"{(\w+)}", place)} - declared
+        )
 
 
 def _missing_facts(info: Schema) -> Iterator[str]:

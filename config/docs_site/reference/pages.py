@@ -237,7 +237,7 @@ def _text_of(description: str) -> tuple[str, bool]:
 def _target(path: str, operation: Schema) -> str:
     """Return a path with the examples of its parameters."""
     named = {each["name"]: each["example"] for each in operation["parameters"] if each["in"] == "path"}
-    return path.format(**named)
+    return re.sub(r"\{(\w+)\}", lambda found: str(named.get(found[1], found[0])), path)
 
 
 def _content(described: Schema) -> Schema:

@@ -160,6 +160,7 @@ BREAKS = {
         (f"{POST} operationId", "thingCreation"),
         (f"{POST} operationId", "receiveThingSuccess"),
         (f"{POST} summary", ""),
+        ("paths /api/things/{id}", {"get": {"operationId": "getThing", "summary": "Get a thing", "responses": {}}}),
         (f"{POST} parameters 0 description", ""),
         (f"{POST} parameters 0 example", "green"),
         (f"{SCHEMAS} Thing properties response_code description", ""),
