@@ -55,9 +55,10 @@ class ActedForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A probe on the page."""
+    """A probe on the page. Only one shows its request, because all of them would be too long."""
 
     result: ProbeResult
+    shows_request: bool
 
     @property
     def mark(self) -> str:
@@ -86,7 +87,8 @@ def exam_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     if request.method == "POST":
         return _start(request, membership)
     is_part = request.headers.get("HX-Request") == "true"
-    context = _context(membership, _chosen(membership.business, request.GET.get("id", "")))
+    exam = _chosen(membership.business, request.GET.get("id", ""))
+    context = _context(membership, exam, probe=request.GET.get("probe", ""))
     template = "dashboard/webhooks/_exam.html" if is_part else "dashboard/webhooks/exam.html"
     return render(request, template, context | {"is_part": is_part})
 
@@ -103,7 +105,8 @@ def _start(request: HttpRequest, membership: Membership) -> HttpResponse:
     return redirect("dashboard-exam")
 
 
-def _context(membership: Membership, exam: Exam | None) -> dict[str, Any]:
+def _context(membership: Membership, exam: Exam | None, *, probe: str) -> dict[str, Any]:
+    """Return what the page shows. `probe` is the name of the one whose request is shown, by default the first failed."""
     earlier = list(_exams(membership.business).defer("requests", "answers")[:KEPT])
     context: dict[str, Any] = {
         "membership": membership,
@@ -115,12 +118,18 @@ def _context(membership: Membership, exam: Exam | None) -> dict[str, Any]:
     }
     if exam is not None:
         context |= {
-            "rows": [Row(result) for result in exam.results],
+            "rows": _rows(exam, probe),
             "state_name": STATE_NAMES[Exam.State(exam.state)],
             "mark": _mark(exam),
             "acted_choices": ACTED_NAMES.items(),
         }
     return context
+
+
+def _rows(exam: Exam, probe: str) -> list[Row]:
+    failed = (each.probe.name for each in exam.results if each.verdict is Verdict.FAILED)
+    shown = probe or next(failed, "")
+    return [Row(each, shows_request=each.probe.name == shown) for each in exam.results]
 
 
 def _mark(exam: Exam) -> str:

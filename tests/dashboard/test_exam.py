@@ -72,6 +72,21 @@ def test_starts_an_exam_and_shows_it_without_javascript(browser, endpoint):
     assert "X-Service-Idempotency-Key: " in page
 
 
+def test_shows_the_request_of_a_chosen_probe(browser, endpoint):
+    browser.post(PAGE)
+    exam = Exam.objects.get()
+    finish(exam, 204)
+
+    link = f"?id={exam.pk}&amp;probe=genuine#probe-genuine"
+    page = text_of(browser.get(PAGE))
+    chosen = text_of(browser.get(f"{PAGE}?id={exam.pk}&probe=genuine"))
+
+    assert link in page
+    assert link not in chosen
+    assert page.count("X-Service-Idempotency-Key: ") == chosen.count("X-Service-Idempotency-Key: ") == 1
+    assert browser.get(f"{PAGE}?id={exam.pk}&probe=none").status_code == 200
+
+
 def test_polls_while_an_exam_is_running(browser, endpoint):
     browser.post(PAGE)
 
