@@ -441,6 +441,11 @@ NAMES_OF_OURS = {
     "payments.TraceCounter.name",
     "merchants.AuditEntry.action",
     "merchants.LimitSlot.subject",
+    "webhooks.Exam.answers",  # statuses and times
+    "webhooks.Exam.requests",  # made here
+    "webhooks.Exam.listener",  # an identifier, as sent
+    "webhooks.Listener.events",
+    "webhooks.Listener.name",  # an identifier, as sent
 }
 
 

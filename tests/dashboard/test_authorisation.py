@@ -346,6 +346,7 @@ TABLE = [
         path="dashboard/sandbox/retry/{delivery}/",
         post=[302, 302, 302, 302, 403, 404, 403],
     ),
+    Row(route="dashboard/sandbox/settle/", post=[302, 302, 302, 302, 403, 302, 403]),
     # Webhooks
     Row(
         route="dashboard/webhooks/",
@@ -478,6 +479,9 @@ ELSEWHERE = (
     "livez",
     "readyz",
     "metrics",
+    "favicon.ico",
+    "robots.txt",
+    ".well-known/",
     "admin/",
 )
 FRONT = ""
