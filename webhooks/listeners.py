@@ -62,7 +62,8 @@ def begin(*, business: Business, name: str, events: Sequence[str], now: datetime
     Business.objects.select_for_update(no_key=True).get(pk=business.pk)  # parallel calls are counted in turn
     own = Listener.objects.filter(business=business)
     own.filter(expires_at__lte=now).delete()
-    listener = own.filter(name=name).first()
+    # Without the lock, it could end before it is saved.
+    listener = own.select_for_update(no_key=True).filter(name=name).first()
     if listener is None and own.count() >= MOST:
         raise TooManyListeners
     is_new = listener is None

@@ -501,6 +501,19 @@ class TestRaces:
         assert sum(isinstance(each, listeners.TooManyListeners) for each in ended) == 3
         assert Listener.objects.count() == 5
 
+    def test_begun_while_it_ends_is_continued_or_begun_anew(self):
+        """Tests the lock on the listener in `listeners.begin`."""
+        business, now = BusinessFactory(), timezone.now()
+
+        def start():
+            return listeners.begin(business=business, name="l", events=[Event.PAYMENT_SUCCESS], now=now)
+
+        with racers(4) as threads:
+            for _ in range(10):
+                begun = start()
+                calls = [start, lambda listener=begun.listener: listeners.end(listener)] * 2
+                assert not any(isinstance(each, Exception) for each in threads.race(*calls))
+
     def test_parallel_polls_count_each_return(self):
         """Tests the lock on the listener in `listeners._take`."""
         business, now = BusinessFactory(), timezone.now()
