@@ -3,6 +3,8 @@
 from typing import Any
 
 from kit.api.strict_fields import UUID, Choice, Items, RequestSerializer, Text, WholeNumber
+from kit.db.card_number_fields import MISPLACED, REFUSAL
+from kit.masking import has_card_number
 from webhooks.models import USUAL_EVENTS, Event, event_of_name
 
 LONGEST_NAME = 64
@@ -11,7 +13,7 @@ LONGEST_WAIT = 10  # seconds
 
 
 class ListenerName(Text):
-    """The name of a listener, in the format of a reference."""
+    """The name of a listener, in the format of a reference. It is stored and shown, so it may hold no card number."""
 
     EXAMPLE = "ada-laptop"
 
@@ -22,6 +24,12 @@ class ListenerName(Text):
             says=f"This field must have 1 to {LONGEST_NAME} characters of A-Z a-z 0-9 . _ : - and may not be . or ..",
             **options,
         )
+
+    def to_internal_value(self, data: Any) -> str:
+        name: str = super().to_internal_value(data)
+        if has_card_number(name):
+            self.refuse(REFUSAL, MISPLACED)
+        return name
 
 
 class EventKind(Choice):

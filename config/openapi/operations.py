@@ -301,7 +301,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (listeners.ListenersView, "POST"): Operation(
         "beginListener", "Sandbox",
         {201: Success("Begun.", LISTENER, examples.of(LISTENER))} | _ok(LISTENER, "It was live already and has the new `events`."),
-        Body(listener_forms.ListenerSerializer, examples.LISTENER_REQUESTS), ("sandbox_only", "invalid_state"),
+        Body(listener_forms.ListenerSerializer, examples.LISTENER_REQUESTS), ("card_number_misplaced", "sandbox_only", "invalid_state"),
     ),
     (listeners.PollListenerView, "POST"): Operation(
         "pollListener", "Sandbox", _ok(LISTENER_POLL, "What is new."),
@@ -313,7 +313,8 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     ),
     (exams.ExamsView, "POST"): Operation(
         "createExam", "Sandbox", {201: Success("Started.", EXAM, examples.EXAM_STARTED)},
-        Body(exam_forms.ExamSerializer, examples.EXAM_REQUESTS), ("not_found", "sandbox_only", "not_allowed_here", "invalid_state"),
+        Body(exam_forms.ExamSerializer, examples.EXAM_REQUESTS),
+        ("not_found", "sandbox_only", "not_allowed_here", "card_number_misplaced", "invalid_state"),
     ),
     (exams.ExamView, "GET"): Operation(
         "getExam", "Sandbox", _ok(EXAM, "The exam with the results so far."), problems=("sandbox_only",),

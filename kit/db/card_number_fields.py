@@ -8,6 +8,7 @@
 | the response to a webhook | masked by its column (`FreeBytesField`) |
 | the target of a request in the request log | masked by its column, percent-encoded too (`TargetField`) |
 | a webhook URL, the e-mail address of a user, an invitation or a password reset | refused (`CheckedURLField`, `CheckedEmailField`) |
+| the name of a listener | refused by its serializer, because it is part of an address |
 | columns of libraries: the names of browsers, passkeys and groups of staff | masked before they are saved (`dashboard.account.library_columns`) |
 | identifiers, metadata, a payer's e-mail address, `redirect_url` | stored as sent |
 

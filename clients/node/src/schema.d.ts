@@ -8711,6 +8711,7 @@ export interface operations {
              *     - `invalid_request`: The request has invalid fields
              *     - `unknown_field`: The request has an unknown field
              *     - `not_allowed_here`: The request has a field of another kind of request
+             *     - `card_number_misplaced`: The card number is in another field
              */
             400: {
                 headers: {
@@ -9169,6 +9170,7 @@ export interface operations {
              * @description - `malformed_json`: The body is not one JSON object
              *     - `invalid_request`: The request has invalid fields
              *     - `unknown_field`: The request has an unknown field
+             *     - `card_number_misplaced`: The card number is in another field
              */
             400: {
                 headers: {

@@ -138,6 +138,14 @@ class TestBegin:
 
         assert (answer.status_code, only(answer.json()["errors"])["field"]) == (400, field)
 
+    @pytest.mark.parametrize("name", ["4084084084084081", "ada-4084-0840-8408-4081"])
+    def test_with_a_card_number_as_its_name_is_refused(self, api, name):
+        document = refusal(begin(api, name), 400, "card_number_misplaced")
+
+        assert only(document["errors"])["field"] == "name"
+        assert name not in str(document)
+        assert not Listener.objects.exists()
+
 
 class TestCopies:
     def test_are_made_without_an_endpoint(self, api, listener):
