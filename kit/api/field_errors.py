@@ -77,5 +77,14 @@ def unknown_fields(
         else:
             is_compared = len(errors) < MOST_SUGGESTIONS
             found = [UnknownField(suggestion=closest(name, candidates) if is_compared else "")]
-        errors[mask_card_numbers(name)[:LONGEST_NAME]] = found
+        errors[shown(name)] = found
     return errors
+
+
+def shown(name: str) -> str:
+    """Return a name that the caller chose as errors repeat it: not too long, and without a card number.
+
+    >>> shown("4084084084084081")
+    '408408******4081'
+    """
+    return mask_card_numbers(name)[:LONGEST_NAME]

@@ -9,7 +9,7 @@ from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
-from kit.api.field_errors import Errors, error
+from kit.api.field_errors import Errors, error, shown
 from kit.api.strict_fields import Moment, RequestSerializer
 from kit.time_ordered_ids import earliest_id, latest_id
 
@@ -65,7 +65,7 @@ def read_query(query: QueryDict, *, serializer: RequestSerializer) -> Mapping[st
     """
     given = {name: values for name, values in query.lists() if name not in PAGING}
     repeated: Errors = {
-        name: error("This parameter was given more than once.", "repeated")
+        shown(name): error("This parameter was given more than once.", "repeated")
         for name, values in given.items()
         if len(values) > 1
     }

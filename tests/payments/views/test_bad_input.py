@@ -584,6 +584,12 @@ class TestList:
         error_of(answer, field)
         assert_not_echoed(answer, query.partition("=")[2])
 
+    def test_masks_a_card_number_in_the_name_of_a_repeated_filter(self, api):
+        answer = api.get(f"{PAYMENTS}?4084084084084081=1&4084084084084081=2")
+
+        error_of(answer, "408408******4081")
+        assert_not_echoed(answer, "4084084084084081")
+
     def test_suggests_the_closest_filter(self, api):
         answer = api.get(f"{PAYMENTS}?create_from=2026-01-01T00:00:00Z")
 
