@@ -138,13 +138,11 @@ def _mark(exam: Exam) -> str:
 
 def _chosen(business: Business, exam_id: str) -> Exam | None:
     """Return the exam of this id, or the newest one for an empty id."""
-    if not exam_id:
-        newest = _exams(business).first()
-        return newest and exams.give_up_if_overdue(newest, now=timezone.now())
     try:
-        return get_object_or_404(_exams(business), pk=UUID(exam_id))
+        exam = get_object_or_404(_exams(business), pk=UUID(exam_id)) if exam_id else _exams(business).first()
     except ValueError:
         raise Http404 from None
+    return exam and exams.give_up_if_overdue(exam, now=timezone.now())
 
 
 @require_POST

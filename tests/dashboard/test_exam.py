@@ -10,7 +10,7 @@ from tests.factories import MemberFactory
 from tests.webhooks.rows import make_endpoint
 from webhooks import exams
 from webhooks.exam import PROBES, ExamAnswer
-from webhooks.exam_records import Exam
+from webhooks.exam_records import QUEUE, Exam
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +97,18 @@ def test_polls_while_an_exam_is_running(browser, endpoint):
     assert "<html" not in part
     finish(Exam.objects.get(), 204)
     assert "data-poll" not in text_of(browser.get(PAGE))
+
+
+@pytest.mark.parametrize("names", [[], ["id"]])
+def test_ends_an_overdue_exam(browser, endpoint, names):
+    browser.post(PAGE)
+    exam = Exam.objects.get()
+    Exam.objects.update(created_at=timezone.now() - QUEUE)
+
+    page = browser.get(PAGE, dict.fromkeys(names, exam.pk)).content.decode()
+
+    assert 'data-exam="failed"' in page
+    assert Exam.objects.get().state == "failed"
 
 
 def test_says_why_an_exam_does_not_start(browser, endpoint):
