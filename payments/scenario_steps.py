@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from kit.masking import mask_card_numbers
 from payments import outcomes
 from payments.models import Transaction
 from payments.outcomes import Outcome
-from payments.sandbox_triggers import ONE_TIME_CODE
+from payments.sandbox_triggers import ONE_TIME_CODE, TEST_CARDS
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -21,6 +23,7 @@ CURRENCY = "NGN"
 SENDER = "Chidi Eze"
 APPROVED, DECLINED = {"code": ONE_TIME_CODE}, {"action": "decline"}
 WRONG_CODE = {"code": "000000"}
+_CARDS = re.compile(f"({'|'.join([GOOD_CARD, *(card.number for card in TEST_CARDS)])})")
 
 Status = Transaction.Status
 SUCCESS, PENDING, FAILED = str(Status.SUCCESS), str(Status.PENDING), str(Status.FAILED)
@@ -177,3 +180,13 @@ def pay_out(expect: Expected, *, amount: int = AMOUNT, account_number: str = "01
 def check_card(expect: Expected, **card: str) -> Step:
     body = {"request_type": "card_check", "reference": NEW, "currency": CURRENCY, "source": source(**card)}
     return post("check", PAYMENTS, body, expect)
+
+
+def without_real_cards(text: str) -> str:
+    """Return a text with every card number masked but those of the scenarios.
+
+    >>> without_real_cards("4084084084084081, 5399831619690403")
+    '4084084084084081, 539983******0403'
+    """
+    parts = _CARDS.split(text)
+    return "".join(part if number % 2 else mask_card_numbers(part) for number, part in enumerate(parts))

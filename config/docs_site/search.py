@@ -17,6 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.docs_site.search_index import Entry, entries
+from payments.scenario_steps import without_real_cards
 
 LONGEST_QUERY = 100  # characters; more are ignored
 MOST_TERMS = 8
@@ -62,13 +63,13 @@ def search(text: str) -> Results:
 def normalised(text: str) -> str:
     r"""Return a query without control characters and needless blanks, and not too long.
 
+    Card numbers are masked, because pages repeat the query. Test cards can be searched for.
+
     >>> normalised("  duplicate\x00 reference ")
     'duplicate reference'
     """
-    plain = "".join(
-        " " if unicodedata.category(letter)[0] == "C" else letter for letter in text[:LONGEST_QUERY]
-    )
-    return " ".join(plain.split())
+    plain = "".join(" " if unicodedata.category(letter)[0] == "C" else letter for letter in text)
+    return without_real_cards(" ".join(plain.split()))[:LONGEST_QUERY].rstrip()
 
 
 def _found(query: str, terms: Sequence[str], *, needs_all: bool) -> list[Entry]:

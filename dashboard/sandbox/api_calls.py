@@ -16,11 +16,8 @@ from kit import bounded_json
 from kit.masking import mask_card_numbers
 from merchants.curl import sign_call
 from merchants.models import ApiKey
-from payments.sandbox_triggers import TEST_CARDS
-from payments.scenario_steps import GOOD_CARD
 
 CVV = re.compile(r'("cvv"\s*:\s*")[^"]*')
-_CARDS_OF_SCENARIOS = re.compile(f"({'|'.join([GOOD_CARD, *(card.number for card in TEST_CARDS)])})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +91,6 @@ def _send(
         response=json.dumps(document, indent=2, ensure_ascii=False) if document else text,
         document=document,
     )
-
-
-def without_real_cards(text: str) -> str:
-    """Return a text with every card number masked but those of the scenarios."""
-    parts = _CARDS_OF_SCENARIOS.split(text)
-    return "".join(part if number % 2 else mask_card_numbers(part) for number, part in enumerate(parts))
 
 
 def _masked(text: str) -> str:

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.memberships import Membership, for_members
 from dashboard.sandbox import history, page
-from dashboard.sandbox.api_calls import without_real_cards
 from dashboard.sandbox.playing import PAYER_PAGE, Exchange, Place, find_place, payer_page, play, title_of
 from dashboard.sandbox.scenario_list import groups
 from dashboard.transactions.detail_page import address_of, own_transaction
@@ -26,6 +25,7 @@ from merchants.models import ApiKey, Business
 from merchants.request_actors import person_acting
 from merchants.roles import Permission
 from payments.models import InvalidState, SettlementBatch, Transaction
+from payments.scenario_steps import without_real_cards
 from payments.services import links
 from payments.services.sandbox_clock import Advanced, advance
 from payments.services.sandbox_days import DayState, close_day
@@ -97,7 +97,7 @@ def _play(request: HttpRequest, place: Place, *, key: ApiKey) -> tuple[Place, st
 
 def _shown(request: HttpRequest, membership: Membership, place: Place, text: str) -> dict[str, Any]:
     """Return what the page shows about its list and the step, whether or not it was played."""
-    business, search = membership.business, request.GET.get("q", "")[:100]
+    business, search = membership.business, without_real_cards(request.GET.get("q", ""))[:100]
     opens_payer_page = any(PAYER_PAGE in step.path for step in place.scenario.steps)
     return {
         "membership": membership,

@@ -326,6 +326,7 @@ class TestDashboard:
             "virtual-accounts",
             "webhooks/deliveries",
             "developers/requests",
+            "sandbox",
         ],
     )
     def test_masks_it_in_a_repeated_search(self, browser, area, number):

@@ -130,6 +130,19 @@ class TestPage:
     def test_accepts_any_query_string(self, client, raw):
         assert client.get(f"/docs/search?{raw}").status_code == 200
 
+    @pytest.mark.parametrize(
+        "query",
+        ["5399831619690403", "5399 8316 1969 0403", "5399831619690\x00403", "a" * 90 + " 5399831619690403"],
+    )
+    def test_masks_a_card_number(self, client, query):
+        text = audited(shown(client, query))
+
+        assert "539983***" in text
+        assert "5399831619" not in re.sub(r"[ \x00]", "", text)
+
+    def test_shows_a_test_card(self, client):
+        assert 'value="4000000000002503"' in audited(shown(client, "4000000000002503"))
+
     def test_ignores_what_is_too_long(self):
         assert len(search("a" * 1000).query) == LONGEST_QUERY
 
