@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from sluice import signing
+from sluice import Sluice, signing
 from sluice.cli.main import main
-from sluice.credentials import profiles_file
+from sluice.credentials import NoCredentials, profiles_file
 
 VECTORS = json.loads(Path(__file__, "../../../../tests/data/signing_vectors.json").resolve().read_text())
 SOURCE = Path(__file__, "../../src").resolve()
@@ -133,11 +133,12 @@ class TestWhoCalls:
 
         assert b"pk_elsewhere" in sluice("sign", "GET", "/api/banks").stdout
 
-    def test_is_said_to_be_missing_with_what_to_do(self, sluice):
+    def test_is_said_to_be_missing_with_what_to_do(self, sluice, tmp_path):
         done = sluice("sign", "GET", "/api/banks")
 
         assert done.returncode == 2
-        assert b"make run" in done.stderr
+        assert f"in {tmp_path}/var/sandbox." in done.stderr.decode()
+        assert b"`sluice login --sandbox DIR` or SANDBOX_DATA=DIR (make run prints it)" in done.stderr
         assert b"SLUICE_API_KEY" in done.stderr
 
     def test_is_refused_if_others_can_read_the_profiles(self, sluice, tmp_path):
@@ -153,7 +154,18 @@ class TestWhoCalls:
         done = sluice("sign", "GET", "/api/banks", SLUICE_API_KEY="pk_1")
 
         assert done.returncode == 2
-        assert b"SLUICE_BASE_URL, SLUICE_SECRET_KEY" in done.stderr
+        assert b"SLUICE_BASE_URL, SLUICE_SECRET_KEY as well" in done.stderr
+
+    def test_is_said_to_be_missing_to_a_program(self, monkeypatch):
+        for name in KEYS:
+            monkeypatch.delenv(name, raising=False)
+
+        with pytest.raises(NoCredentials) as refused:
+            Sluice.from_env()
+
+        assert str(refused.value) == (
+            "Set SLUICE_BASE_URL, SLUICE_API_KEY and SLUICE_SECRET_KEY, or use Sluice.from_sandbox()."
+        )
 
     def test_keeps_profiles_where_the_desktop_says(self, monkeypatch, tmp_path):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

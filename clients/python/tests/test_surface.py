@@ -64,6 +64,18 @@ def test_has_the_arguments_of_the_surface(groups, group, name):
     assert keywords == set(expected.get("fields", []))
 
 
+def test_has_a_line_in_the_readme_for_every_call():
+    lines = Path(__file__, "../../README.md").resolve().read_text().splitlines()
+    told = {(match[1], line) for line in lines if (match := re.match(r"\| `(\w+)\.", line))}
+
+    missing = [
+        f"{group}.{name}"
+        for group, name in METHODS
+        if not any(group == each and f".{_python(name)}(" in line for each, line in told)
+    ]
+    assert missing == []
+
+
 def test_is_made_and_called_as_the_surface_says():
     factories = {
         name: [each for each in inspect.signature(getattr(Sluice, name)).parameters if each != "options"]

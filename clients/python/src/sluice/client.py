@@ -91,7 +91,7 @@ class Sluice:
     def from_env(cls, **options: Any) -> Sluice:
         """Return a client of SLUICE_BASE_URL, SLUICE_API_KEY and SLUICE_SECRET_KEY.
 
-        :raises NoCredentials: a variable is missing
+        :raises NoCredentials: a variable is missing, or all of them are
         """
         return cls._of(credentials.from_environment(), options)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from sluice.errors import SluiceError
 
 VARIABLES = ("SLUICE_BASE_URL", "SLUICE_API_KEY", "SLUICE_SECRET_KEY")
+ALL_VARIABLES = f"{', '.join(VARIABLES[:-1])} and {VARIABLES[-1]}"
 SANDBOX = Path("var", "sandbox")
 CURRENT = Path("var", "sandbox.current")
 DEFAULT_PROFILE = "default"
@@ -58,6 +59,8 @@ def from_environment(base_url: str | None = None) -> Credentials:
     given = {name: os.environ.get(name) for name in VARIABLES}
     given[VARIABLES[0]] = base_url or given[VARIABLES[0]]
     missing = [name for name, value in given.items() if not value]
+    if len(missing) == len(VARIABLES):
+        raise NoCredentials(f"Set {ALL_VARIABLES}, or use Sluice.from_sandbox().")
     if missing:
         raise NoCredentials(f"Set {', '.join(missing)} as well.")
     base_url, api_key, secret_key = map(str, given.values())
@@ -84,7 +87,9 @@ def from_sandbox(folder: Path | None = None) -> Credentials:
     file = place / "credentials.json"
     if not file.is_file():
         raise NoCredentials(
-            f"No keys: there is no sandbox in {place}. Start one with `make run`, or set {', '.join(VARIABLES)}."
+            f"No keys: there is no sandbox in {place.absolute()}. If yours is elsewhere: "
+            "`sluice login --sandbox DIR` or SANDBOX_DATA=DIR (make run prints it); in Python also "
+            f"Sluice.from_sandbox(DIR). Otherwise start one with `make run`, or set {ALL_VARIABLES}."
         )
     found = _of_document(_read(file), source=f"the sandbox in {place}")
     is_elsewhere = folder is None and not _named_sandbox() and place != SANDBOX

@@ -5,8 +5,10 @@
     except sluice.InvalidSignature:
         return 400
     match event:
-        case PaymentSucceeded(data=payment):
-            ...
+        case sluice.webhooks.PaymentSucceeded(data=payment):
+            fulfil(event.event_id, payment["reference"])
+
+`data` is a dict with the fields of the event's body, so a field that this version does not know is there as well.
 
 The signature has no timestamp, so there is no tolerance to check. Your protection against an event that comes twice is
 its `event_id` in a unique column.
@@ -32,7 +34,10 @@ class MalformedEvent(SluiceError):
 
 @dataclass(frozen=True)
 class Event:
-    """An event. Keep `event_id` in a unique column, and ignore an event whose id is already there."""
+    """An event. Keep `event_id` in a unique column, and ignore an event whose id is already there.
+
+    `data` is a dict with the names of the API: `event.data["reference"]`, not `event.data.reference`.
+    """
 
     event_id: str
     created_at: datetime
@@ -101,7 +106,7 @@ KINDS: dict[str, type[Event]] = {
 
 
 def parse(body: bytes, signature: str | None, keys: str | list[str]) -> Event:
-    """Verify a webhook and return its event.
+    """Verify a webhook and return its event, whose `data` is a dict: `parse(…).data["reference"]`.
 
     `body` is the raw body; `signature` the header `X-Service-Signature`, or None if it is missing; `keys` the signing key
     of your endpoint, or several during a rotation, because events on their way have the old one.
