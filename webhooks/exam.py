@@ -159,13 +159,14 @@ class ExamAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a probe found. `request` and `answer` are those that decided it."""
+    """What a probe found. `request` and `answer` are those that decided it. It `is_waiting` until it can be judged."""
 
     probe: Probe
     verdict: Verdict
     cause: str
     request: ExamRequest | None = None
     answer: ExamAnswer | None = None
+    is_waiting: bool = False
 
 
 Answers = Mapping[int, ExamAnswer]  # by the request's number
@@ -237,7 +238,8 @@ class _Judge:
     def _judge_request(self, probe: Probe, request: ExamRequest) -> ProbeResult:
         answer = self._answers.get(request.number)
         if answer is None:
-            return ProbeResult(probe, Verdict.NOT_RUN, self._why_unanswered(), request)
+            is_waiting = not self._is_over
+            return ProbeResult(probe, Verdict.NOT_RUN, self._why_unanswered(), request, is_waiting=is_waiting)
         verdict, cause = _verdict(probe, answer)
         return ProbeResult(probe, verdict, cause, request, answer)
 
@@ -253,7 +255,7 @@ class _Judge:
         is_cut = any(not is_needless(each, self._requests, self._answers) for each in unsent)
         timed = [each for each in self._requests if each.is_judged and each.number in self._answers]
         if is_cut and not self._is_over:
-            return ProbeResult(probe, Verdict.NOT_RUN, "Known when all answers are there.")
+            return ProbeResult(probe, Verdict.NOT_RUN, "Known when all answers are there.", is_waiting=True)
         slowest = max(timed, key=lambda each: self._answers[each.number].ms, default=None)
         answer = self._answers[slowest.number] if slowest else None
         late = [each for each in timed if self._answers[each.number].error == "timeout"]

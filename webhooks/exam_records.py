@@ -15,6 +15,7 @@ from webhooks.exam_requests import reference_of
 
 KEPT = 20  # per business
 KEPT_DAYS = 30
+DUPLICATE = "duplicate"  # the probe that the question is about
 GRACE = timedelta(seconds=30)  # for the last answers to be recorded
 QUEUE = timedelta(minutes=10)  # an exam that no worker has begun by then is over
 
@@ -72,7 +73,12 @@ class Exam(models.Model):
 
     @property
     def question(self) -> str:
-        return f"How often did your system act upon {reference_of(self.tag, 'duplicate')}?"
+        return f"How often did your system act upon {reference_of(self.tag, DUPLICATE)}?"
+
+    @property
+    def asks(self) -> bool:
+        """Return whether there is something to ask: the receiver was sent the duplicate."""
+        return any(each.probe.name == DUPLICATE and each.answer for each in self.results)
 
     @property
     def is_running(self) -> bool:

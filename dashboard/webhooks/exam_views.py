@@ -62,11 +62,11 @@ class Row:
 
     @property
     def mark(self) -> str:
-        return MARKS[self.result.verdict]
+        return "waiting" if self.result.is_waiting else MARKS[self.result.verdict]
 
     @property
     def name(self) -> str:
-        return VERDICT_NAMES[self.result.verdict]
+        return "Waiting" if self.result.is_waiting else VERDICT_NAMES[self.result.verdict]
 
     @property
     def guide(self) -> str:
@@ -90,7 +90,7 @@ def exam_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     exam = _chosen(membership.business, request.GET.get("id", ""))
     context = _context(membership, exam, probe=request.GET.get("probe", ""))
     template = "dashboard/webhooks/_exam.html" if is_part else "dashboard/webhooks/exam.html"
-    return render(request, template, context | {"is_part": is_part})
+    return render(request, template, context)
 
 
 def _start(request: HttpRequest, membership: Membership) -> HttpResponse:
@@ -159,6 +159,8 @@ def exam_acted(request: HttpRequest, membership: Membership, exam_id: UUID) -> H
             exams.note_acted(exam, form.cleaned_data["acted"])
         except exams.WrongExamState as refusal:
             messages.warning(request, str(refusal.detail))
+        else:
+            messages.success(request, "Answer saved.")
     return redirect(f"{reverse('dashboard-exam')}?id={exam.pk}")
 
 

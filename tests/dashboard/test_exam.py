@@ -60,11 +60,16 @@ def test_starts_an_exam_and_shows_it_without_javascript(browser, endpoint):
 
     assert 'data-exam="running"' in page
     assert results_in(page) == {probe.name: "not_run" for probe in PROBES}
+    assert page.count('status--waiting">Waiting<') == len(PROBES)
+    assert '<noscript><p class="muted">Reload the page' in page
+    assert re.search(r'<h2 id="result">Exam of <time[^>]*>\d+ \w+', page)
 
     finish(Exam.objects.get(), 204)
     page = text_of(browser.get(PAGE))
 
     assert 'data-exam="failed"' in page
+    assert "Waiting" not in page
+    assert "Reload the page" not in page
     assert results_in(page)["genuine"] == "passed"
     assert results_in(page)["wrong_key"] == "failed"
     assert "Your receiver answered 204: it accepted a signature made with another key." in page
@@ -142,10 +147,24 @@ def test_asks_what_the_exam_cannot_see(browser, endpoint):
 
     exam.refresh_from_db()
     assert (exam.acted, exam.state) == ("more", "failed")
+    assert "Answer saved." in page
     assert "store the event ID in a unique column" in page
     assert "Choose one of the answers." in text_of(
         browser.post(f"{PAGE}{exam.pk}/acted/", {"acted": "often"}, follow=True)
     )
+
+
+def test_asks_nothing_if_the_duplicate_was_not_sent(browser, endpoint):
+    browser.post(PAGE)
+    exam = Exam.objects.get()
+    genuine = [each.number for each in exam.all_requests if each.probe == "genuine"]
+    exams.finish(exam.pk, {number: ExamAnswer(500, "", 3.0) for number in genuine}, now=timezone.now())
+
+    page = text_of(browser.get(PAGE))
+
+    assert results_in(page)["duplicate"] == "not_run"
+    assert exam.question not in page
+    assert "Waiting" not in page
 
 
 def test_shows_earlier_exams_of_the_business_only(browser, other_browser, endpoint):

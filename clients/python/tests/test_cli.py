@@ -2,12 +2,14 @@ import io
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from sluice import Sluice, signing
+from sluice.cli import exam
 from sluice.cli.main import main
 from sluice.credentials import NoCredentials, profiles_file
 
@@ -171,6 +173,49 @@ class TestWhoCalls:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
         assert profiles_file() == tmp_path / "sluice" / "profiles.json"
+
+
+class TestExam:
+    @pytest.fixture
+    def examine(self, monkeypatch, capfd):
+        """Return a function that ends an exam at a terminal, and what was printed and saved."""
+
+        def run(duplicate, typed):
+            saved = []
+            results = [SimpleNamespace(probe="duplicate", result=duplicate, cause="Cause.")]
+            ended = SimpleNamespace(id="e-1", state="failed", question="How often?", results=results)
+            sandbox = SimpleNamespace(exam=lambda: ended, report_exam=lambda _, acted: saved.append(acted))
+            client = nullcontext(SimpleNamespace(sandbox=sandbox, base_url="https://pay.example"))
+            monkeypatch.setattr(exam, "connect_to_sandbox", lambda options: client)
+            terminal = io.StringIO(typed)
+            terminal.isatty = lambda: True
+            monkeypatch.setattr("sys.stdin", terminal)
+            assert main(["exam"]) == 1
+            return capfd.readouterr(), saved
+
+        return run
+
+    @pytest.mark.parametrize(
+        ("typed", "saved", "told"),
+        [
+            ("more\n", ["more"], "Answer saved."),
+            ("\n", [], "https://pay.example/dashboard/webhooks/exam/?id=e-1"),
+            ("two\n", [], "two is not 0, 1 or more: nothing was saved."),
+        ],
+    )
+    def test_prints_the_results_and_then_asks(self, examine, typed, saved, told):
+        printed, reported = examine("passed", typed)
+
+        assert printed.out == "passed  duplicate  Cause.\nThe exam failed.\n"
+        assert "How often? 0, 1 or more (Enter: later)" in printed.err
+        assert told in printed.err
+        assert reported == saved
+
+    def test_does_not_ask_if_the_duplicate_was_not_sent(self, examine):
+        printed, reported = examine("not_run", "1\n")
+
+        assert "How often?" not in printed.err
+        assert reported == []
 
 
 class TestVerify:

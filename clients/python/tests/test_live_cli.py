@@ -264,6 +264,7 @@ class TestExam:
         assert found["large"] == ("not_run" if failed else "passed")
         assert f"Signing key: {key}" in said
         assert "How often did your system act upon exam-" in said
+        assert "/dashboard/webhooks/exam/?id=" in said
 
     def test_of_an_endpoint_needs_one(self, run):
         code, printed, said = run("exam")
@@ -276,9 +277,10 @@ class TestExam:
         assert run("exam", "--forward-to", "nowhere at all")[0] == 2
 
     def test_says_when_nothing_receives(self, run):
-        code, printed, _ = run("exam", "--forward-to", "127.0.0.1:9", "--name", "examined")
+        code, printed, said = run("exam", "--forward-to", "127.0.0.1:9", "--name", "examined")
 
         assert code == 1
+        assert "How often" not in said
         assert "The connection was refused." in printed
         assert printed.splitlines()[-1] == "The exam failed."
 

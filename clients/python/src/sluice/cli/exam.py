@@ -32,6 +32,7 @@ ERRORS = {
     "closed without an answer": "disconnected",
     "no HTTP answer": "bad_answer",
 }
+PAGE = "/dashboard/webhooks/exam/"
 ACTED = ("0", "1", "more")
 
 
@@ -61,9 +62,10 @@ def run(options: argparse.Namespace) -> int:
     with connect_to_sandbox(options) as client:
         say("The payments in these events don't exist. Their references begin with exam-.")
         exam = _by_service(client) if to is None else _from_here(client, to, options.name or default_name())
-        exam = _ask(client, exam, options)
-    rows = [(each.result, each.probe, each.cause) for each in exam.results]
-    show(exam, options, lines=lambda: [*table(rows, empty=""), f"The exam {exam.state}."])
+        rows = [(each.result, each.probe, each.cause) for each in exam.results]
+        show(exam, options, lines=lambda: [*table(rows, empty=""), f"The exam {exam.state}."])
+        if _has_run(exam, "duplicate"):
+            _ask(client, exam, options)
     return 0 if exam.state == "passed" else 1
 
 
@@ -135,12 +137,22 @@ def _reported(request: ExamDelivery, answer: Answer) -> dict[str, Any]:
     return {**report, "error": ERRORS.get(error, error if error == "hung_up" else "network_error")}
 
 
-def _ask(client: Sluice, exam: Exam, options: argparse.Namespace) -> Exam:
+def _has_run(exam: Exam, probe: str) -> bool:
+    return any(each.probe == probe and each.result != "not_run" for each in exam.results)
+
+
+def _ask(client: Sluice, exam: Exam, options: argparse.Namespace) -> None:
     """Ask at a terminal what the exam can't see. Any other answer than the three leaves it open."""
-    question = f"{exam.question} {', '.join(ACTED[:-1])} or {ACTED[-1]}"
+    later = f"the exam's page of the dashboard: {client.base_url}{PAGE}?id={exam.id}"
     if options.json or not sys.stdin.isatty():
-        say(question)
-        return exam
-    print(f"{question} (Enter: later) ", end="", file=sys.stderr, flush=True)
+        say(f"{exam.question} Answer on {later}")
+        return
+    say(f"Your answer doesn't change the result. You can also give it later, on {later}")
+    question = f"{exam.question} {', '.join(ACTED[:-1])} or {ACTED[-1]} (Enter: later) "
+    print(question, end="", file=sys.stderr, flush=True)
     acted = sys.stdin.readline().strip()
-    return client.sandbox.report_exam(exam.id, acted=acted) if acted in ACTED else exam
+    if acted in ACTED:
+        client.sandbox.report_exam(exam.id, acted=acted)
+        say("Answer saved.")
+    elif acted:
+        say(f"{acted} is not {', '.join(ACTED[:-1])} or {ACTED[-1]}: nothing was saved.")
