@@ -29,6 +29,32 @@ LARGEST = {".whl": 150 * 1024, ".tgz": 60 * 1024}  # bytes
 PLACEHOLDER, PLACEHOLDER_DOMAIN = "LicenseRef-Undecided", ".example/"
 SCENARIO = "payment.3ds.approved"
 START_SECONDS = 120
+TYPESCRIPT = {
+    "strict": True, "skipLibCheck": False, "noEmit": True,
+    "target": "es2022", "module": "nodenext", "types": [],
+}  # fmt: skip
+TYPED_USE = """
+import { Sluice, webhooks, type Schemas } from "sluice-client";
+import { event, sign } from "sluice-client/testing";
+
+const client = new Sluice("http://127.0.0.1:8000", "pk", "sk");
+const payment = await client.payments.get("order-1");
+const status: string = payment.status;
+const bank: Schemas["Bank"]["code"] = "058";
+// @ts-expect-error a payment has no such field
+payment.statuss;
+// @ts-expect-error an amount is a number
+client.payments.list({ status: 3 });
+// @ts-expect-error a card payment needs more
+client.payments.card({ reference: "order-1" });
+const found = webhooks.parse(event(), sign(event(), "whk"), "whk");
+if (found.event === "payment.success") {
+  const reference: string = found.data.reference;
+  // @ts-expect-error the data of this event is a payment
+  found.data.referense;
+  console.log(status, bank, reference);
+}
+"""
 SERVICES = {"DATABASE_URL", "REDIS_URL"}  # the sandbox needs none
 
 
@@ -53,7 +79,9 @@ def main() -> int:
         return 1
     if missing and not options.without_licence:
         print(
-            f"The packages work, but must not be released yet. To do: {'; '.join(missing)}.", file=sys.stderr
+            f"The packages work, but must not be released yet. To do: {'; '.join(missing)}. "
+            f"To try them, use those in {target}: make client-dist ARGS=--without-licence",
+            file=sys.stderr,
         )
         return 1
     return 0
@@ -92,7 +120,7 @@ def _twice(build: Callable[[Path], None], target: Path) -> Iterator[Path]:
             size = file.stat().st_size
             if size > LARGEST.get(file.suffix, size):
                 raise Failed(f"{file.name} has {size} bytes, more than {LARGEST[file.suffix]}.")
-            print(f"{hashes[0][file.name]}  {size / 1024:.0f} KiB  {file.name}")
+            print(f"{hashes[0][file.name]}  {size / 1024:.0f} KiB  {target / file.name}")
             yield Path(shutil.copy(file, target))
 
 
@@ -105,7 +133,6 @@ def _node_package(folder: Path) -> None:
     if not (NODE / "node_modules").is_dir():
         _run(npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=NODE)
     shutil.rmtree(NODE / "dist", ignore_errors=True)
-    _run(npm, "run", "build", cwd=NODE)
     _run(npm, "pack", "--pack-destination", str(folder), cwd=NODE)
 
 
@@ -143,12 +170,13 @@ def _use_in_python(wheel: Path, sandbox: Path) -> None:
 
 
 def _use_in_node(package: Path, sandbox: Path) -> None:
-    """Install the package into an empty project, and play a scenario."""
+    """Install the package into an empty project, compile a program with its types, and play a scenario."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, "package.json").write_text('{"type": "module"}')
         _run(_found("npm"), "install", "--no-audit", "--no-fund", "--offline", str(package), cwd=scratch)
         installed = json.loads(Path(scratch, "package-lock.json").read_text())["packages"]
         _expect(["node_modules/sluice-client"], [name for name in installed if name])
+        _compile_typescript(Path(scratch))
         program = (
             'import { Sluice } from "sluice-client"; import { event } from "sluice-client/testing";'
             f"const client = Sluice.fromSandbox({json.dumps(str(sandbox))});"
@@ -156,6 +184,18 @@ def _use_in_node(package: Path, sandbox: Path) -> None:
             "if (!event().length) throw new Error(); console.log(played.status);"
         )
         _expect("success", _run(_found("node"), "--input-type=module", "--eval", program, cwd=scratch))
+
+
+def _compile_typescript(project: Path) -> None:
+    """Compile a program against the installed types alone. It fails if they are missing, wrong, or too lax."""
+    if not (project / "node_modules" / "sluice-client" / "dist" / "schema.d.ts").is_file():
+        raise Failed("The package has no dist/schema.d.ts, without which its types are `any`.")
+    (project / "tsconfig.json").write_text(json.dumps({"compilerOptions": TYPESCRIPT, "files": ["use.ts"]}))
+    (project / "use.ts").write_text(TYPED_USE)
+    try:
+        _run(str(NODE / "node_modules" / ".bin" / "tsc"), "--project", str(project), cwd=project)
+    except subprocess.CalledProcessError as problem:
+        raise Failed(f"The package's types are wrong:\n{problem.stdout}") from None
 
 
 @contextmanager

@@ -31,13 +31,23 @@ def script(monkeypatch):
 def test_builds_both_packages_twice_and_uses_each_in_an_empty_project(npm, node_client, service):
     printed = run(sys.executable, SCRIPT, "--without-licence", "--sandbox", service.folder, cwd=PROJECT)
 
-    assert [line.rsplit(".", 1)[1] for line in printed.splitlines()] == ["whl", "gz", "tgz"]
+    files = [Path(line.split("  ")[2]) for line in printed.splitlines()]
+    assert [(file.suffix, file.is_file()) for file in files] == [
+        (".whl", True),
+        (".gz", True),
+        (".tgz", True),
+    ]
 
 
 def test_refuses_a_release_without_a_licence(script, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["client_dist.py"])
     assert script.main() == 1
-    assert "must not be released yet. To do: decide the licence and" in capsys.readouterr().err
+    refusal = capsys.readouterr().err
+    assert "must not be released yet. To do: decide the licence and" in refusal
+    assert (
+        f"use those in {PROJECT / 'build' / 'client-dist-unlicensed'}: make client-dist ARGS=--without"
+        in refusal
+    )
 
     monkeypatch.setattr("sys.argv", ["client_dist.py", "--without-licence"])
     assert script.main() == 0
@@ -71,6 +81,11 @@ def test_names_what_is_to_be_done(script, monkeypatch, tmp_path, python, node, a
 
     assert len(found) == len(missing)
     assert all(text.startswith(wanted) for text, wanted in zip(found, missing, strict=True))
+
+
+def test_fails_if_the_node_package_lacks_the_types_of_the_schema(script, tmp_path):
+    with pytest.raises(script.Failed, match=r"no dist/schema\.d\.ts"):
+        script._compile_typescript(tmp_path)
 
 
 def test_fails_if_two_builds_differ_or_a_package_is_too_large(tmp_path):

@@ -1,7 +1,5 @@
 /** Signed calls: retries, timeouts, the clock's difference, and errors of answers. */
 
-import { inspect } from "node:util";
-
 import { ApiError, AuthenticationFailed, errorOf, NotSent, OutcomeUnknown, TransportError } from "./errors.js";
 import type { ProblemDocument } from "./errors.js";
 import { advice, referenceOf } from "./lookups.js";
@@ -22,6 +20,9 @@ const NOT_CONNECTED = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
+
+/** How Node names the method that prints an object, by its global name: the types then need nothing of Node's. */
+export const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /** What an answer says beside its body. */
 export interface Meta {
@@ -112,7 +113,7 @@ export class Caller {
     return answer.status;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return `Caller(${this.#options.baseUrl.origin}, ${this.#options.apiKey}, ***)`;
   }
 

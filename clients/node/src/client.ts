@@ -2,10 +2,10 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { inspect } from "node:util";
 
-import { Caller, type Fetch, type Query } from "./caller.js";
+import { Caller, INSPECT, type Fetch, type Query } from "./caller.js";
 import { SluiceError } from "./errors.js";
 import {
   Balance, Banks, CardChecks, Events, PaymentLinks, Payments, Payouts, Refunds, Requests, Sandbox, Settlements,
@@ -104,7 +104,12 @@ export class Sluice {
 
   /** Returns a client of a sandbox's demo business, by default of the sandbox that was started last. */
   static fromSandbox(folder?: string, options?: SluiceOptions): Sluice {
-    const place = folder ?? currentSandbox();
+    const place = resolve(folder ?? currentSandbox());
+    if (!statSync(join(place, "credentials.json"), { throwIfNoEntry: false })?.isFile()) {
+      throw new NoCredentials(
+        `There is no sandbox in ${place}. Set SANDBOX_DATA to the sandbox's folder, or pass it: Sluice.fromSandbox(folder).`,
+      );
+    }
     return ofDocument(read(join(place, "credentials.json")), `the sandbox in ${place}`, options);
   }
 
@@ -114,7 +119,7 @@ export class Sluice {
     return (await this.#caller.call(method, path, options)).document;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return inspect(this.#caller).replace("Caller", "Sluice");
   }
 }

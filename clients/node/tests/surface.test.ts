@@ -1,12 +1,14 @@
 /** The methods and arguments of this client are those of clients/surface.json, which the Python client has too. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import ts from "typescript";
 
-import { OutcomeUnknown, Sluice } from "../src/index.js";
+import { NoCredentials, OutcomeUnknown, Sluice } from "../src/index.js";
 
 interface Method { operations: string[]; once?: boolean; arguments?: string[]; fields?: string[] }
 interface Surface { factories: Record<string, string[]>; call: string[]; groups: Record<string, Record<string, Method>> }
@@ -74,6 +76,16 @@ for (const [groupName, methods] of Object.entries(surface.groups)) {
     });
   }
 }
+
+test("names the folder in which it looked for a sandbox, and what to do", (context) => {
+  const place = mkdtempSync(join(tmpdir(), "sluice-"));
+  context.after(() => { rmSync(place, { recursive: true }); });
+  const told = (folder: string) => (problem: unknown) =>
+    problem instanceof NoCredentials && problem.message.includes(`in ${folder}. Set SANDBOX_DATA to`);
+
+  assert.throws(() => Sluice.fromSandbox(place), told(place));
+  assert.throws(() => Sluice.fromSandbox("no/such"), told(join(process.cwd(), "no", "such")));
+});
 
 test("is made and called as the surface says", () => {
   const statics = checker.getPropertiesOfType(checker.getTypeOfSymbolAtLocation(sluice, source));
