@@ -42,7 +42,7 @@ const KINDS: ReadonlySet<string> = new Set<KnownEvent["event"]>([
  * Verifies a webhook and returns its event.
  *
  * `body` is the raw body, before anything parses it; `signature` the header `X-Service-Signature`; `keys` the signing
- * key of your endpoint, or several during a rotation, because events on their way have the old one.
+ * key of your endpoint, or several: the old and the new one during a rotation, or your endpoint's and a listener's.
  *
  * @throws InvalidSignature the request does not come from the service, or a key is wrong
  * @throws MalformedEvent the signature is right, but the body is not an event
@@ -68,9 +68,9 @@ export function parse(body: Uint8Array, signature: string | null | undefined, ke
  */
 export function verify(body: Uint8Array, signature: string | null | undefined, keys: string | string[]): void {
   if (!(body instanceof Uint8Array)) {
-    throw new TypeError(`The body is a ${typeof body}: pass the raw bytes, before anything parses them.`);
+    throw new TypeError(`The body is ${kindOf(body)}: pass the raw bytes, before anything parses them.`);
   }
-  const known = typeof keys === "string" ? [keys] : keys;
+  const known = typeof keys === "string" ? [keys] : keys ?? []; // without types, a missing setting is undefined
   if (known.length === 0 || known.some((key) => !key)) {
     throw new TypeError("A key is empty: is the setting that holds it missing?");
   }
@@ -91,6 +91,11 @@ function isSignature(body: Uint8Array, signature: string, key: string): boolean 
   const expected = Buffer.from(sign(body, key));
   const given = Buffer.from(signature);
   return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 interface Envelope {

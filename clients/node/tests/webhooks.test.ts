@@ -39,9 +39,9 @@ test("says that it needs the raw bytes, and a key", () => {
   const body = event();
 
   for (const wrong of [Buffer.from(body).toString(), JSON.parse(Buffer.from(body).toString())] as never[]) {
-    assert.throws(() => webhooks.parse(wrong, "x", KEY), /pass the raw bytes, before anything parses them/);
+    assert.throws(() => webhooks.parse(wrong, "x", KEY), /is an? (string|object): pass the raw bytes, before anything parses/);
   }
-  for (const keys of ["", [], ["", KEY]]) assert.throws(() => webhooks.parse(body, "x", keys), /empty/);
+  for (const keys of ["", [], ["", KEY], undefined as never]) assert.throws(() => webhooks.parse(body, "x", keys), /empty/);
 });
 
 test("tells a signed body that is no event from a forged one", () => {
@@ -49,4 +49,9 @@ test("tells a signed body that is no event from a forged one", () => {
     const body = Buffer.from(text);
     assert.throws(() => webhooks.parse(body, sign(body, KEY), KEY), webhooks.MalformedEvent);
   }
+});
+
+test("names the kind of a body that is not bytes", () => {
+  assert.throws(() => webhooks.parse({} as never, "x", KEY), /^TypeError: The body is an object: pass/);
+  assert.throws(() => webhooks.parse("{}" as never, "x", KEY), /^TypeError: The body is a string: pass/);
 });

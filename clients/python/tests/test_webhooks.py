@@ -74,7 +74,7 @@ def test_refuses_another_key_and_another_body():
             webhooks.parse(body, VECTOR["signature"], keys)
 
 
-@pytest.mark.parametrize("keys", ["", [], ["", KEY]])
+@pytest.mark.parametrize("keys", ["", [], ["", KEY], None])
 def test_refuses_an_empty_key(keys):
     with pytest.raises(ValueError, match="empty"):
         webhooks.parse(BODY, VECTOR["signature"], keys)

@@ -109,7 +109,7 @@ def parse(body: bytes, signature: str | None, keys: str | list[str]) -> Event:
     """Verify a webhook and return its event, whose `data` is a dict: `parse(…).data["reference"]`.
 
     `body` is the raw body; `signature` the header `X-Service-Signature`, or None if it is missing; `keys` the signing key
-    of your endpoint, or several during a rotation, because events on their way have the old one.
+    of your endpoint, or several: the old and the new one during a rotation, or your endpoint's and a listener's.
 
     :raises InvalidSignature: the request does not come from the service, or a key is wrong
     :raises MalformedEvent: the signature is right, but the body is not an event
@@ -131,7 +131,7 @@ def verify(body: bytes, signature: str | None, keys: str | list[str]) -> None:
     if not isinstance(body, bytes | bytearray | memoryview):
         message = f"The body is a {type(body).__name__}: pass the raw bytes, before anything parses them."
         raise TypeError(message)
-    known = [keys] if isinstance(keys, str) else list(keys)
+    known = [keys] if isinstance(keys, str) else list(keys or [])  # a missing setting is None
     if not known or not all(known):
         raise ValueError("A key is empty: is the setting that holds it missing?")
     # Compare with all keys, so that the time does not tell which one is right.
