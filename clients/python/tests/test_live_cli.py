@@ -156,7 +156,12 @@ class TestTrigger:
         code, out, _ = run("trigger", "payment.failed")
 
         assert code == 0
-        assert "`sluice listen` receives it without one" in out
+        assert "`configure_webhook --events …,payment`, or run `sluice listen`." in out
+
+    def test_without_a_subscription_names_what_a_listener_must_ask_for(self, run):
+        out = run("trigger", "refund.success")[1]
+
+        assert "`configure_webhook --events …,refund`, or run `sluice listen --events refund.success`." in out
 
     def test_changes_what_the_scenario_allows(self, run):
         code, out, _ = run("trigger", "payment.success", "--set", "pay.amount=5000", "--no-wait", "--json")

@@ -18,6 +18,9 @@ from sluice.scenarios import Played, WrongChange
 WAIT_SECONDS = 10.0
 SEEN_SECONDS = 2.0  # a delivery is committed together with the outcome, so it is seen at once or never
 POLL_SECONDS = 0.25
+# What an endpoint subscribes to is named like the first part of an event's name, but for these.
+CATEGORIES = {"payout.reversed": "reversal", "transfer.unapplied": "unapplied"}
+LISTENED = ("payment", "payout")  # by a listener that names no events
 
 
 def add_to(commands: Subparsers) -> None:
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         options,
         lines=lambda: [
             f"{scenario.name}: {played.status} {played.response_code}, {played.references[0]}",
-            _delivery(event, options),
+            _delivery(event, played, options),
         ],
     )
     return 0
@@ -126,11 +129,27 @@ def _event(client: Sluice, played: Played) -> EventRecord | None:
     return None
 
 
-def _delivery(event: EventRecord | None, options: argparse.Namespace) -> str:
+def _how_to_receive(event: str | None) -> str:
+    """Return how to receive an event that no endpoint subscribes to.
+
+    >>> _how_to_receive("refund.success").partition(". ")[2]
+    'Subscribe with `configure_webhook --events …,refund`, or run `sluice listen --events refund.success`.'
+    """
+    if event is None:
+        return "This scenario has no event."
+    category = CATEGORIES.get(event) or event.partition(".")[0]
+    listen = "sluice listen" if category in LISTENED else f"sluice listen --events {event}"
+    return (
+        f"No endpoint subscribes to this event. Subscribe with `configure_webhook --events …,{category}`, "
+        f"or run `{listen}`."
+    )
+
+
+def _delivery(event: EventRecord | None, played: Played, options: argparse.Namespace) -> str:
     if options.no_wait:
         return "Not waited for the delivery."
     if event is None:
-        return "No endpoint subscribes to this event. `sluice listen` receives it without one."
+        return _how_to_receive(played.event)
     attempts: Mapping[int, str] = {0: "no attempt yet", 1: "1 attempt"}
     made = attempts.get(event.attempts_made, f"{event.attempts_made} attempts")
     return f"{event.event} {event.event_id}: {event.state}, {made}"
