@@ -57,6 +57,18 @@ class TestSandbox:
 
         assert json.loads(pasted.stdout)["status"] == "success"
 
+    def test_prints_the_settings_of_a_client(self, service):
+        (line,) = re.findall(r"^export SLUICE_.*$", service.log, re.MULTILINE)
+        names = ("base_url", "api_key", "secret_key")
+
+        shown = subprocess.run(
+            ["bash", "-c", f"{line}; printenv {' '.join(f'SLUICE_{name.upper()}' for name in names)}"],
+            capture_output=True, text=True, check=True, timeout=30,
+        )  # fmt: skip
+
+        keys = json.loads((service.folder / "credentials.json").read_text())
+        assert shown.stdout.split() == [keys[name] for name in names]
+
     def test_prints_a_payment_link_that_can_be_paid(self, service):
         (address,) = re.findall(r"^  pay here +(\S+)", service.log, re.MULTILINE)
 

@@ -27,6 +27,7 @@ from payments.services import links
 HIGHEST_PORT = 65535
 OWNER_EMAIL = "owner@sandbox.example"
 ADMIN_EMAIL = "admin@sandbox.example"
+CLIENT_SETTINGS = ("base_url", "api_key", "secret_key")  # SLUICE_… in the environment of a client
 DEMO_PAYMENT = {
     "request_type": "payment",
     "payment_method": "card",
@@ -127,16 +128,21 @@ class Command(BaseCommand):
         body = json.dumps(DEMO_PAYMENT | {"reference": f"first-{secrets.token_hex(4)}"})
         curl = sign_call(key=key, method="POST", target="/api/payments", body=body).curl_line()
         export = f"export SANDBOX_DATA={shlex.quote(str(folder.path))}\n" if folder.path != DEFAULT else ""
+        exports = "export " + " ".join(
+            f"SLUICE_{name.upper()}={credentials[name]}" for name in CLIENT_SETTINGS
+        )
         return f"""
 Sluice is ready at {base} (Ctrl-C stops it).
 
   API docs    {base}/api/docs
-  API key     {credentials["api_key"]}
-  secret key  {credentials["secret_key"]}
   dashboard   {credentials["dashboard_url"]}  {credentials["email"]}  {credentials["password"]}
   admin       {credentials["admin_url"]}  {credentials["admin_email"]}  {credentials["admin_password"]}
   all of it   {folder.credentials}
   pay here    {link.url}  (a payment link: pay as your payers would)
+
+The address, API key and secret key, for the clients and for a program of your own:
+
+{exports}
 
 Your first card payment: paste this within five minutes.
 
