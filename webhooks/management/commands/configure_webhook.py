@@ -20,7 +20,9 @@ class Command(DocumentCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_business_argument(parser)
-        parser.add_argument("--url", required=True, help="https URL that receives the events")
+        parser.add_argument(
+            "--url", required=True, help="https URL (http in the sandbox) that receives the events"
+        )
         parser.add_argument(
             "--events",
             required=True,
