@@ -1,5 +1,6 @@
 """Advance an event in the sandbox: the next attempt of its delivery is made now."""
 
+import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,6 +19,11 @@ from webhooks.models import Delivery
 ACTION = "sandbox.event_advanced"
 LONGEST_WAIT = timedelta(seconds=12)  # for the attempt, which takes up to 10
 PAUSE = 0.05  # seconds between two queries for the result of the attempt
+# Calls of a process that wait for more than a turn. Each occupies a web thread, of which a process has few, and a slow
+# endpoint of one business must not stop the others'.
+LONG_WAITS = 2
+
+_long_waits = threading.BoundedSemaphore(LONG_WAITS)
 
 
 def advance_event(
@@ -25,13 +31,19 @@ def advance_event(
 ) -> Delivery:
     """Have the next attempt of a waiting delivery made now, and return the delivery as it is afterwards.
 
-    A dispatcher makes the attempt. If it takes longer than `LONGEST_WAIT`, the delivery is returned without its
-    result. Call it outside a database transaction.
+    A dispatcher makes the attempt. If it takes longer than `LONGEST_WAIT`, or than a turn while `LONG_WAITS` other
+    calls wait, the delivery is returned without its result. Call it outside a database transaction.
 
     :raises InvalidState: no attempt is planned, one is in progress, or another call advances the event
     """
     now = make_attempt_due(delivery, actor=actor, clock=clock)
-    found = _await_attempt(delivery.pk, due=now, clock=clock)
+    is_long = _long_waits.acquire(blocking=False)
+    try:
+        wait = LONGEST_WAIT if is_long else sandbox_turns.TURN
+        found = _await_attempt(delivery.pk, due=now, wait=wait, clock=clock)
+    finally:
+        if is_long:
+            _long_waits.release()
     sandbox_turns.end(now, clock=clock)
     return found
 
@@ -61,10 +73,12 @@ def make_attempt_due(
     return now
 
 
-def _await_attempt(delivery_id: UUID, *, due: datetime, clock: Callable[[], datetime]) -> Delivery:
+def _await_attempt(
+    delivery_id: UUID, *, due: datetime, wait: timedelta, clock: Callable[[], datetime]
+) -> Delivery:
     while True:
         found: Delivery = Delivery.objects.select_related("business").get(pk=delivery_id)
         is_due = found.lease_token is not None or (found.next_attempt_at or due) <= due
-        if found.state != Delivery.State.WAITING or not is_due or clock() - due > LONGEST_WAIT:
+        if found.state != Delivery.State.WAITING or not is_due or clock() - due > wait:
             return found
         time.sleep(PAUSE)

@@ -551,7 +551,8 @@ export interface paths {
          *     - `return`: the bank returned a successful payout to account `0000000096`
          *
          *     **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
-         *     event then ends `dead`. The response is the event after the attempt, and takes at least one second.
+         *     event then ends `dead`. The response is the event after the attempt, and takes at least one second. If your
+         *     endpoint takes longer, the event may be returned before the attempt ends.
          *
          *     **`day`** puts every successful payment that has no settlement batch into batches of its business day, today
          *     included, and moves these batches to `pending`, `approved`, `released` or `rejected`. The response has the new

@@ -1,5 +1,6 @@
 """POST /api/sandbox/advance with an event: the next attempt of its delivery is made now."""
 
+import threading
 import uuid
 from datetime import timedelta
 
@@ -138,6 +139,17 @@ class TestEvent:
         shown = advance(api, waiting.pk).json()
 
         assert (shown["state"], shown["attempts_made"]) == ("waiting", 1)
+
+    def test_is_awaited_for_a_turn_only_while_other_calls_wait(self, api, waiting, monkeypatch):
+        """The threads of the web process are therefore free for others, however slow the endpoints are."""
+        slept = []
+        monkeypatch.setattr(sandbox_events, "_long_waits", threading.Semaphore(0), raising=False)
+        monkeypatch.setattr(sandbox_events, "LONGEST_WAIT", timedelta(milliseconds=10))
+        monkeypatch.setattr(sandbox_events.time, "sleep", slept.append)
+
+        shown = advance(api, waiting.pk).json()
+
+        assert (shown["state"], shown["attempts_made"], slept) == ("waiting", 1, [])
 
     def test_of_another_business_is_unknown(self, other_api, waiting):
         assert refusal(advance(other_api, waiting.pk)) == (404, "not_found")
