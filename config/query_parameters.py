@@ -9,18 +9,22 @@ from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
 from django.utils.module_loading import import_string
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from kit.api.field_errors import InvalidFields, unknown_fields
 from kit.api.filters import PAGING
+from merchants.rate_limits import SANDBOX_PATHS
 
 
 class OnlyKnownParameters(BasePermission):
     """A permission, so that it is checked after authentication: unsigned calls always get 401."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
+        if not settings.SANDBOX and request.path.startswith(SANDBOX_PATHS):
+            return True  # the view refuses every call
         kind: Any = type(view)
         known = _parameters(kind, "GET" if request.method == "HEAD" else str(request.method))
         if known is not None:

@@ -43,6 +43,16 @@ class TestUnknownParameter:
         assert answer.json()["code"] == "unknown_field"
         assert [error["field"] for error in answer.json()["errors"]] == ["colour", "utm_source"]
 
+    @pytest.mark.parametrize(
+        ("path", "method"), [each for each in OPERATION_PATHS if each[0].startswith("/api/sandbox/")]
+    )
+    def test_of_the_sandbox_is_not_read_in_production(self, api, settings, path, method):
+        settings.SANDBOX = False
+
+        answer = api.send(method.upper(), f"{filled(path)}?colour=red", b"{" if method == "post" else b"")
+
+        assert (answer.status_code, answer.json()["code"]) == (403, "sandbox_only")
+
     def test_is_rejected_if_simulate_is_a_reference(self, api):
         answer = api.get("/api/virtual-accounts/simulate?colour=red")
 
