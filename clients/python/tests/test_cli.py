@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from sluice import Sluice, signing
-from sluice.cli import exam
+from sluice.cli import exam, trigger
 from sluice.cli.main import main
 from sluice.credentials import NoCredentials, profiles_file
 
@@ -216,6 +216,56 @@ class TestExam:
 
         assert "How often?" not in printed.err
         assert reported == []
+
+
+class TestEvents:
+    ID = "00000000-0000-4000-8000-000000000000"
+    RECORD = SimpleNamespace(
+        event="payment.success",
+        event_id=ID,
+        state="waiting",
+        created_at="2026-01-31T12:00:00Z",
+        next_attempt_at="2126-01-31T12:00:00Z",
+        attempts_made=1,
+        subject=SimpleNamespace(reference="order-1042"),
+    )
+
+    @pytest.mark.parametrize(
+        ("status", "explanation", "told"),
+        [
+            (400, "The endpoint answered 400.", "Your endpoint answered 400; next attempt in "),
+            (None, "The connection was refused.", "The connection was refused; next attempt in "),
+        ],
+    )
+    def test_trigger_shows_a_refused_attempt(self, status, explanation, told):
+        attempts = [
+            SimpleNamespace(status=500, explanation=""),
+            SimpleNamespace(status=status, explanation=explanation),
+        ]
+        found = SimpleNamespace(attempts=attempts)
+        client = SimpleNamespace(events=SimpleNamespace(get=lambda event_id: found))
+
+        (line,) = trigger._refusal(self.RECORD, trigger._refused(client, self.RECORD))
+
+        assert line.startswith(told)
+        assert line.endswith(f" s. See `sluice events show {self.ID}`.")
+
+    def test_trigger_says_no_more_of_what_was_delivered(self):
+        delivered = SimpleNamespace(**vars(self.RECORD) | {"state": "delivered"})
+
+        assert trigger._refused(None, delivered) is None
+        assert list(trigger._refusal(delivered, None)) == []
+
+    def test_are_shown_with_the_reference_of_their_subject(self, monkeypatch, capfd):
+        shown = SimpleNamespace(**vars(self.RECORD), attempts=[])
+        listed = SimpleNamespace(data=[self.RECORD])
+        found = SimpleNamespace(get=lambda event_id: shown, list=lambda **filters: listed)
+        client = nullcontext(SimpleNamespace(events=found))
+        monkeypatch.setattr("sluice.cli.events.connect", lambda options: client)
+
+        for command in (["list"], ["show", self.ID]):
+            assert main(["events", *command]) == 0
+            assert capfd.readouterr().out.splitlines()[0].endswith("  order-1042")
 
 
 class TestVerify:

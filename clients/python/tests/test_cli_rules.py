@@ -110,6 +110,20 @@ def test_every_command_that_calls_the_service_is_among_them():
     assert set(CALLS) <= set(LEAVES) <= set(CALLS) | offline | with_own_tests
 
 
+@pytest.mark.parametrize("command", ["events show", "events resend", "advance event"])
+def test_says_which_command_shows_ids_of_events(run, command):
+    code, out, errors = run(*command.split(), "foo")
+
+    assert (code, out) == (2, "")
+    assert "foo is no event_id; sluice events list shows them" in errors
+
+
+def test_help_names_the_states_of_a_day(run):
+    _, out, _ = run("advance", "--help")
+
+    assert "pending, approved, released (default) or rejected" in " ".join(out.split())
+
+
 class TestExitCodes:
     @pytest.mark.parametrize("command", CALLS)
     def test_is_3_where_the_service_is_not_reached(self, run, command):

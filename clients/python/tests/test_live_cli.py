@@ -71,7 +71,7 @@ class TestProfiles:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         code, out, _ = run("whoami", "--json")
         assert (code, json.loads(out)["api_key"]) == (0, keys.api_key)
-        assert "USD 0.00 available" in run("whoami")[1]
+        assert "USD 0.00 available, USD 0.00 pending" in run("whoami")[1]
         assert run("logout")[0] == 0
         assert json.loads(file.read_text()) == {}
         assert run("logout")[0] == 1

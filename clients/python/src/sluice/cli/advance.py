@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from sluice.cli.arguments import Subparsers, add_caller, add_command
+from sluice.cli.arguments import Subparsers, add_caller, add_command, event_id
 from sluice.cli.connection import connect_to_sandbox
 from sluice.cli.output import money, show, table
 
@@ -34,11 +34,11 @@ def add_to(commands: Subparsers) -> None:
         example="sluice advance event 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11",
         run=_event,
     )
-    event.add_argument("event_id", metavar="ID", help="the event_id")
+    event.add_argument("event_id", metavar="ID", type=event_id, help="the event_id")
     day = add_command(
         kinds,
         "day",
-        help="Everything that has no settlement batch is settled.",
+        help="Everything that has no settlement batch is settled, as far as STATE: pending, approved, released (default) or rejected.",
         example="sluice advance day released",
         run=_day,
     )

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
+from uuid import UUID
 
 from sluice.errors import SluiceError
 
@@ -47,6 +48,18 @@ def add_caller(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--base-url", help="the service's address, instead of the profile's")
     parser.add_argument("--yes", action="store_true", help="don't ask before a change with a live key")
+
+
+def event_id(text: str) -> str:
+    """Return an event_id that an argument names.
+
+    :raises ArgumentTypeError: it can't be one
+    """
+    try:
+        return str(UUID(text))
+    except ValueError:
+        message = f"{text} is no event_id; sluice events list shows them"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def read_bytes(source: str | None) -> bytes:

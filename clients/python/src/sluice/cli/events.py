@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sluice.cli.arguments import Subparsers, add_caller, add_command
+from sluice._models import EventSubject
+from sluice.cli.arguments import Subparsers, add_caller, add_command, event_id
 from sluice.cli.connection import connect, connect_to_change
 from sluice.cli.output import show, table
 
@@ -36,7 +37,7 @@ def add_to(commands: Subparsers) -> None:
         "--to", choices=["endpoint", "listeners", "both"], help="to whom (default: both in a sandbox)"
     )
     for parser in (shown, resend):
-        parser.add_argument("event_id", metavar="ID", help="the event_id")
+        parser.add_argument("event_id", metavar="ID", type=event_id, help="the event_id")
     for parser in (listed, shown, resend):
         add_caller(parser)
 
@@ -44,7 +45,17 @@ def add_to(commands: Subparsers) -> None:
 def _list(options: argparse.Namespace) -> int:
     with connect(options) as client:
         found = client.events.list(limit=options.limit, state=options.state, event=options.event).data
-    rows = [(each.created_at, each.event, each.state, each.attempts_made, each.event_id) for each in found]
+    rows = [
+        (
+            each.created_at,
+            each.event,
+            each.state,
+            each.attempts_made,
+            each.event_id,
+            _reference(each.subject),
+        )
+        for each in found
+    ]
     show(found, options, lines=lambda: table(rows, empty="There are none."))
     return 0
 
@@ -68,9 +79,14 @@ def _show(options: argparse.Namespace) -> int:
         )
         for attempt in event.attempts
     ]
-    head = f"{event.event}  {event.state}  {event.created_at}"
+    head = f"{event.event}  {event.state}  {event.created_at}  {_reference(event.subject)}".rstrip()
     show(event, options, lines=lambda: [head, *table(rows, empty="There was no attempt yet.")])
     return 0
+
+
+def _reference(subject: EventSubject | None) -> str:
+    """Return your reference of the payment, payout or refund, or nothing if it has none."""
+    return (subject and subject.reference) or ""
 
 
 def _resend(options: argparse.Namespace) -> int:

@@ -95,7 +95,10 @@ def _whoami(options: argparse.Namespace) -> int:
     document = {"base_url": keys.base_url, "api_key": keys.api_key, "source": keys.source}
     lines = [
         f"{keys.api_key} at {keys.base_url}",
-        *(f"{money(each.available, each.currency)} available" for each in balances),
+        *(
+            f"{money(each.available, each.currency)} available, {money(each.pending, each.currency)} pending"
+            for each in balances
+        ),
     ]
     show(document, options, lines=lambda: lines)
     return 0

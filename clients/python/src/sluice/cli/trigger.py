@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
-from sluice._models import EventRecord, Scenario
+from sluice._models import EventAttempt, EventRecord, Scenario
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.connection import connect_to_sandbox
 from sluice.cli.output import plain, say, show, table
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
         except WrongChange as problem:
             raise WrongUsage(str(problem)) from problem
         event = None if options.no_wait or scenario.event is None else _await(client, played)
+        refused = _refused(client, event)
     document = {
         "scenario": scenario.name,
         "references": played.references,
@@ -67,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
         lines=lambda: [
             f"{scenario.name}: {played.status} {played.response_code}, {played.references[0]}",
             _delivery(event, played, options),
+            *_refusal(event, refused),
         ],
     )
     return 0
@@ -153,3 +156,24 @@ def _delivery(event: EventRecord | None, played: Played, options: argparse.Names
     attempts: Mapping[int, str] = {0: "no attempt yet", 1: "1 attempt"}
     made = attempts.get(event.attempts_made, f"{event.attempts_made} attempts")
     return f"{event.event} {event.event_id}: {event.state}, {made}"
+
+
+def _refused(client: Sluice, event: EventRecord | None) -> EventAttempt | None:
+    """Return the last attempt, if the event was attempted and is not delivered."""
+    if event is None or not event.attempts_made or event.state == "delivered":
+        return None
+    return next(reversed(client.events.get(event.event_id).attempts), None)
+
+
+def _refusal(event: EventRecord | None, attempt: EventAttempt | None) -> Iterator[str]:
+    """Yield what became of the last attempt, when the next one is due, and what shows more."""
+    if event is not None and attempt is not None:
+        answer = f"Your endpoint answered {attempt.status}" if attempt.status else attempt.explanation or ""
+        yield f"{answer.rstrip('.')}; {_next_attempt(event)}. See `sluice events show {event.event_id}`."
+
+
+def _next_attempt(event: EventRecord) -> str:
+    if event.next_attempt_at is None:
+        return "no attempt is planned"
+    due = datetime.fromisoformat(event.next_attempt_at.replace("Z", "+00:00"))
+    return f"next attempt in {max(round((due - datetime.now(timezone.utc)).total_seconds()), 0)} s"
