@@ -164,8 +164,12 @@ def _found(call: SampleCall) -> Found:
 
 
 def _shown(found: Found) -> str:
+    """Return what a sample prints. A payment with 3-D Secure may have an address to send the payer to."""
     result = found.method.result
-    return ", ".join(f"{result.name}.{field}" for field in result.shows) or result.name
+    shows = list(result.shows)
+    if result.name == "payment" and "3ds" in (found.named or {}):
+        shows[-1] = "redirect_link"
+    return ", ".join(f"{result.name}.{field}" for field in shows) or result.name
 
 
 def _comment(name: str, fields: Mapping[str, Any]) -> str:

@@ -128,6 +128,16 @@ def in_camel_case(name):
     return first + "".join(other.capitalize() for other in others)
 
 
+def test_samples_of_3d_secure_print_the_address_for_the_payer():
+    body = {"request_type": "payment", "payment_method": "card", "reference": "order-1042"}
+
+    for language in ("python", "node"):
+        for is_checked in (True, False):
+            more = {"3ds": {"enabled": True}} if is_checked else {}
+            code = sample(SampleCall("POST", "/api/payments", body | more), language)
+            assert ("payment.redirect_link" in code) == is_checked
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_samples_have_no_long_lines(document, language):
     lines = [line for _, call in calls_of(document) for line in sample(call, language).splitlines()]
