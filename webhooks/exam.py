@@ -101,6 +101,7 @@ PROBES = (
 )  # fmt: skip
 PROBE = {probe.name: probe for probe in PROBES}
 
+UNREACHED = "connection_refused"
 # What became of a request without an answer, by the sender's class of failure.
 FAILURES = {
     "timeout": "no answer within 10 seconds",
@@ -108,7 +109,7 @@ FAILURES = {
     "tls_certificate": "the certificate is not valid for this address",
     "tls_error": "the TLS handshake failed",
     "dns_error": "the name could not be looked up",
-    "connection_refused": "the connection was refused",
+    UNREACHED: "the connection was refused",
     "connection_reset": "the connection was reset",
     "disconnected": "the connection was closed without an answer",
     "bad_answer": "the answer is not HTTP",
@@ -211,10 +212,27 @@ def _needed(name: str) -> list[str]:
     return list(dict.fromkeys([*direct, *(further for each in direct for further in _needed(each))]))
 
 
+def _crash(requests: Sequence[ExamRequest], answers: Answers) -> ExamRequest | None:
+    """Return the request in which a receiver crashed: it answered earlier ones, and all later connections failed.
+
+    That is the first one without an answer, or the last one with an answer if the next connection was refused.
+    """
+    sent = [each for each in requests if each.number in answers]
+    answered = [place for place, each in enumerate(sent) if answers[each.number].status is not None]
+    if not answered:
+        return None
+    last, *later = sent[answered[-1] :]
+    errors = [answers[each.number].error for each in later]
+    if UNREACHED not in errors:
+        return None
+    return last if errors[0] == UNREACHED else later[0]
+
+
 class _Judge:
     def __init__(self, requests: Sequence[ExamRequest], answers: Answers, *, is_over: bool) -> None:
         self._requests, self._answers, self._is_over = requests, answers, is_over
         self._found: dict[str, ProbeResult] = {}
+        self._crash = _crash(requests, answers)
 
     def results(self) -> list[ProbeResult]:
         return [self._result(probe) for probe in PROBES]
@@ -225,6 +243,8 @@ class _Judge:
         return self._found[probe.name]
 
     def _judge(self, probe: Probe) -> ProbeResult:
+        if self._crash is not None and self._is_after(self._crash, probe):
+            return self._judge_crash(self._crash, probe)
         for needed in _needed(probe.name):
             if self._result(PROBE[needed]).verdict is Verdict.FAILED:
                 return ProbeResult(probe, Verdict.NOT_RUN, f"Not run, because {needed} failed.")
@@ -234,6 +254,18 @@ class _Judge:
         results = [self._judge_request(probe, each) for each in judged]
         worst = [each for each in results if each.verdict is not Verdict.PASSED]
         return next((each for each in worst if each.verdict is Verdict.FAILED), (worst or results)[-1])
+
+    def _is_after(self, crash: ExamRequest, probe: Probe) -> bool:
+        """Return whether a probe is the one that a receiver crashed in, or one of its requests came later."""
+        later = {each.probe for each in self._requests if each.number > crash.number}
+        return probe.name in {crash.probe, *later} or probe.expect is Expect.PROMPT
+
+    def _judge_crash(self, crash: ExamRequest, probe: Probe) -> ProbeResult:
+        cause = f"Your receiver stopped answering after the probe `{crash.probe}`"
+        if probe.name != crash.probe:
+            return ProbeResult(probe, Verdict.NOT_RUN, f"{cause}.")
+        answer = self._answers[crash.number]
+        return ProbeResult(probe, Verdict.FAILED, f"{cause}: it probably crashed.", crash, answer)
 
     def _judge_request(self, probe: Probe, request: ExamRequest) -> ProbeResult:
         answer = self._answers.get(request.number)

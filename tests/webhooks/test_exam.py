@@ -32,6 +32,7 @@ from webhooks.exam_requests import KINDS, LARGE, requests_of
 KEY = "whk_sandbox_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxK"
 NOW = datetime(2026, 1, 31, 8, tzinfo=UTC)
 ACCEPTED, REFUSED, CRASHED = (ExamAnswer(status, "", 3.0) for status in (204, 400, 500))
+UNREACHED = ExamAnswer(None, "connection_refused", 0.4)
 TIMED_OUT = ExamAnswer(None, "timeout", 10_000.0)
 
 
@@ -261,6 +262,52 @@ class TestJudge:
         answers = right_answers(requests) | {first.number: ExamAnswer(None, "hung_up", 0)}
 
         assert verdicts(requests, answers)["lost_acknowledgement"] == "passed"
+
+    @pytest.mark.parametrize(
+        "last_answer", [ExamAnswer(None, "disconnected", 2.0), ExamAnswer(500, "", 2.0), ACCEPTED]
+    )
+    def test_names_the_probe_after_which_a_receiver_refuses_connections(self, requests, last_answer):
+        (crashing,) = sent_by(requests, "no_signature")
+        later = (each.number for each in requests if each.number > crashing.number)
+        answers = right_answers(requests) | {crashing.number: last_answer} | dict.fromkeys(later, UNREACHED)
+
+        results = {each.probe.name: each for each in judge(requests, answers, is_over=True)}
+
+        found, cause = (
+            results.pop("no_signature"),
+            "Your receiver stopped answering after the probe `no_signature`",
+        )
+        assert (found.verdict, found.cause) == (Verdict.FAILED, f"{cause}: it probably crashed.")
+        assert (found.request, found.answer) == (crashing, last_answer)
+        assert results.pop("genuine").verdict is Verdict.PASSED
+        assert {(each.verdict, each.cause) for each in results.values()} == {(Verdict.NOT_RUN, f"{cause}.")}
+
+    def test_names_the_first_probe_without_an_answer_if_later_connections_are_refused(self, requests):
+        first, second, third, *rest = (each for each in requests if each.number > 20)
+        right = {number: answer for number, answer in right_answers(requests).items() if number <= 20}
+        dying = {first.number: ExamAnswer(None, "connection_reset", 1.0), second.number: TIMED_OUT}
+        answers = (
+            right
+            | dying
+            | {third.number: UNREACHED}
+            | dict.fromkeys((each.number for each in rest), UNREACHED)
+        )
+
+        failed = {name for name, verdict in verdicts(requests, answers).items() if verdict == "failed"}
+
+        assert failed == {first.probe}
+
+    def test_of_a_receiver_that_never_answered_or_answers_again_is_no_crash(self, requests):
+        never = dict.fromkeys(right_answers(requests), UNREACHED)
+        (refusing,) = sent_by(requests, "no_signature")
+        again = right_answers(requests) | {refusing.number: UNREACHED}
+
+        causes = [
+            judge(requests, answers, is_over=True)[place].cause for answers, place in ((never, 0), (again, 1))
+        ]
+
+        assert causes == ["The connection was refused."] * 2
+        assert verdicts(requests, again)["stranger"] == "passed"
 
     def test_fails_an_exam_that_was_cut_off(self, requests):
         answers = {number: answer for number, answer in right_answers(requests).items() if number < 15}
