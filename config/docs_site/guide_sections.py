@@ -1,6 +1,6 @@
 """The sections of the guides as plain text, for the search."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it.token import Token
@@ -21,7 +21,11 @@ class Section:
 
 def sections_of(guide: Guide) -> Iterator[Section]:
     """Yield the sections of a guide in their order, those of each level of headings."""
-    title, tokens = tokens_of(guide)
+    return sections_in(*tokens_of(guide))
+
+
+def sections_in(title: str, tokens: Sequence[Token]) -> Iterator[Section]:
+    """Yield the sections of a text."""
     anchor, texts = "", list[str]()
     for place, token in enumerate(tokens):
         if token.type == "heading_open":

@@ -166,7 +166,12 @@ def page(markdown: str, *, file: str) -> Page:
 
 def tokens_of(guide: Guide) -> tuple[str, list[Token]]:
     """Return the title of a guide, and the tokens of the rest."""
-    return _without_title(_PARSER.parse((DOCS / guide.file).read_text()))
+    return tokens_in((DOCS / guide.file).read_text())
+
+
+def tokens_in(markdown: str) -> tuple[str, list[Token]]:
+    """Return the title of a text, and the tokens of the rest."""
+    return _without_title(_PARSER.parse(markdown))
 
 
 @lru_cache(maxsize=2048)

@@ -24,6 +24,33 @@ MOST_TERMS = 8
 MOST_RESULTS = 30
 SNIPPET = 180  # characters
 
+STOP_WORDS = frozenset(
+    {
+        "an",
+        "and",
+        "are",
+        "can",
+        "do",
+        "does",
+        "for",
+        "how",
+        "in",
+        "is",
+        "my",
+        "of",
+        "the",
+        "through",
+        "to",
+        "what",
+        "with",
+    }
+)
+LISTS, CLIENTS = "lists", "clients"
+SYNONYMS = {  # the word that the documentation uses
+    "page": LISTS, "pages": LISTS, "paginate": LISTS, "pagination": LISTS, "paging": LISTS, "cursor": LISTS,
+    "library": CLIENTS, "libraries": CLIENTS, "npm": CLIENTS, "pip": CLIENTS, "sdk": CLIENTS, "sdks": CLIENTS,
+}  # fmt: skip
+
 EXACT, WHOLE_TITLE, IN_KEY = 1000.0, 300.0, 60.0
 TITLE_BEGINS, TITLE_WORD, TITLE_PART, TEXT = 40.0, 25.0, 10.0, 4.0
 
@@ -52,12 +79,23 @@ class Results:
 def search(text: str) -> Results:
     """Return the places with every term of a query, the best first; if there are none, those with any term."""
     query = normalised(text)
-    terms = tuple(dict.fromkeys(query.lower().split()))[:MOST_TERMS]
+    terms = _terms(query.lower())
     if not terms:
         return Results(query, 0, ())
     found = _found(query.lower(), terms, needs_all=True) or _found(query.lower(), terms, needs_all=False)
-    shown = tuple(_result(entry, terms) for entry in found[:MOST_RESULTS])
+    words = (*terms, *(SYNONYMS[term] for term in terms if term in SYNONYMS))
+    shown = tuple(_result(entry, words) for entry in found[:MOST_RESULTS])
     return Results(query, len(found), shown, suggestion="" if found else _closest(query.lower()))
+
+
+def _terms(query: str) -> tuple[str, ...]:
+    """Return the words of a query that mean something, or all of its words if none does.
+
+    >>> _terms("how to rotate a key")
+    ('rotate', 'key')
+    """
+    words = tuple(dict.fromkeys(query.split()))
+    return (tuple(word for word in words if len(word) > 1 and word not in STOP_WORDS) or words)[:MOST_TERMS]
 
 
 def normalised(text: str) -> str:
@@ -81,12 +119,17 @@ def _found(query: str, terms: Sequence[str], *, needs_all: bool) -> list[Entry]:
 def _score(entry: Entry, query: str, terms: Sequence[str], *, needs_all: bool) -> float:
     """Return how well an entry matches; 0 if it lacks a term that it needs."""
     title, text = _folded(entry)
-    scores = [_score_of_term(term, title, text, entry.keys) for term in terms]
+    scores = [_best_score(term, title, text, entry.keys) for term in terms]
     whole = EXACT if query in entry.keys else WHOLE_TITLE if query == title else 0
     if not whole and ((needs_all and not all(scores)) or not any(scores)):
         return 0
     phrase = TITLE_BEGINS if len(terms) > 1 and query in title else 0
     return whole * entry.weight + (sum(scores) + phrase) * entry.weight
+
+
+def _best_score(term: str, title: str, text: str, keys: frozenset[str]) -> float:
+    words = [term, SYNONYMS[term]] if term in SYNONYMS else [term]
+    return max(_score_of_term(word, title, text, keys) for word in words)
 
 
 def _score_of_term(term: str, title: str, text: str, keys: frozenset[str]) -> float:

@@ -14,11 +14,12 @@ from itertools import chain, groupby
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from config.docs_site.guide_sections import sections_of
-from config.docs_site.guides import GUIDES
+from config.docs_site.guide_sections import sections_in, sections_of
+from config.docs_site.guides import GUIDES, tokens_in
 from config.docs_site.reference.fields import FieldRow
 from config.docs_site.reference.pages import Kind, ReferencePage, pages
 from config.error_codes import ERROR_CODES
+from config.openapi.generated import document
 from payments import outcomes, sandbox_guide
 from payments.scenarios import scenarios
 from webhooks.models import Event
@@ -44,7 +45,18 @@ class Entry:
 @lru_cache(maxsize=1)
 def entries() -> tuple[Entry, ...]:
     """Return everything that can be found."""
-    return tuple(chain(_pages(), _fields(), _errors(), _outcomes(), _scenarios(), _test_data(), _guides()))
+    return tuple(
+        chain(
+            _pages(),
+            _fields(),
+            _errors(),
+            _outcomes(),
+            _scenarios(),
+            _test_data(),
+            _introduction(),
+            _guides(),
+        )
+    )
 
 
 def _pages() -> Iterator[Entry]:
@@ -169,6 +181,20 @@ def _test_data() -> Iterator[Entry]:
             trail="Test data",
             keys=_keys({row.trigger for row in table.rows if row.trigger.isdecimal()} | {table.title}),
         )
+
+
+def _introduction() -> Iterator[Entry]:
+    """Yield the sections before the operations of the reference."""
+    for section in sections_in(*tokens_in(document()["info"]["description"])):
+        if section.anchor:
+            yield Entry(
+                kind="Reference",
+                title=section.title,
+                address=f"{reverse('api-docs')}#{section.anchor}",
+                text=section.text,
+                trail="API reference",
+                keys=_keys({section.title}),
+            )
 
 
 def _guides() -> Iterator[Entry]:

@@ -22,6 +22,9 @@ def shown(client, query):
     return answer
 
 
+CLIENTS = "/docs/quickstart#clients-for-your-own-code"
+
+
 class TestRanking:
     @pytest.mark.parametrize("code", ERROR_CODES)
     def test_finds_an_error_by_its_code_first(self, code):
@@ -55,6 +58,28 @@ class TestRanking:
     )
     def test_puts_the_exact_name_first(self, query, address):
         assert first(query).address == address
+
+    @pytest.mark.parametrize("title", ["Lists", "Errors", "Signing", "References"])
+    def test_finds_the_introduction_of_the_reference(self, title):
+        wanted = f"/api/docs#{title.lower()}"
+
+        assert wanted in [result.address for result in search(title).shown]
+
+    @pytest.mark.parametrize(
+        "query", ["pagination", "paging", "paginate", "pages", "how to page through a list"]
+    )
+    def test_knows_other_words_for_lists(self, query):
+        assert first(query).address == "/api/docs#lists"
+
+    @pytest.mark.parametrize("query", ["sdk", "npm", "pip", "library", "Node library"])
+    def test_knows_other_words_for_the_clients(self, query):
+        assert first(query).address == CLIENTS
+
+    def test_ignores_words_that_mean_nothing(self):
+        assert [each.address for each in search("how to rotate a key").shown] == [
+            each.address for each in search("rotate key").shown
+        ]
+        assert search("a").total  # there is nothing else
 
     def test_prefers_titles_to_texts(self):
         titles = [re.sub("<[^>]+>", "", result.title).lower() for result in search("refund").shown[:5]]
