@@ -28,8 +28,9 @@ for await (const name of createInterface(process.stdin)) {
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def variables(service):
+    """The keys of a new business: guides show its balance."""
     return of_new_business(service)
 
 

@@ -58,8 +58,9 @@ class TestRequests:
         play(guide, send, approve_in_process)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def variables(service):
+    """The keys of a new business: guides show its balance."""
     return of_new_business(service)
 
 
