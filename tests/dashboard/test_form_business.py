@@ -19,6 +19,9 @@ from tests.dashboard.people import signed_in
 from tests.dashboard.test_authorisation import TABLE, here, members  # noqa: F401  (fixtures)
 from tests.factories import MemberFactory
 from virtual_accounts.models import VirtualAccount
+from webhooks import exams
+from webhooks.exam import ExamAnswer
+from webhooks.exam_records import Exam
 from webhooks.models import Delivery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -37,6 +40,7 @@ PAGES_OF_STATES = [
     "dashboard/virtual-accounts/{account}/",
     "dashboard/webhooks/deliveries/{delivery}/",
     "dashboard/webhooks/replay/?state=dead&since=2020-01-01&until=2099-01-01",
+    "dashboard/webhooks/exam/",
 ]
 
 
@@ -109,6 +113,10 @@ class TestForms:
         pages = [row.path or row.route for row in TABLE if row.get[1] == 200] + FURTHER_PAGES
         found = list(forms_on(owner, [f"/{page.format_map(here)}" for page in pages]))
         Delivery.objects.update(state=Delivery.State.DEAD)
+        exam = Exam.objects.get()
+        exams.finish(
+            exam.pk, {each.number: ExamAnswer(204, "", 1.0) for each in exam.all_requests}, now=timezone.now()
+        )
         VirtualAccount.objects.update(status=VirtualAccount.Status.INACTIVE, deactivated_at=timezone.now())
         found += forms_on(owner, [f"/{page.format_map(here)}" for page in PAGES_OF_STATES])
 

@@ -53,11 +53,22 @@ def terminal(copy, tmp_path):
     return {"cwd": copy, "env": environment, "text": True, "stderr": subprocess.STDOUT}
 
 
+def accept_interrupts():
+    """Take Ctrl-C as in a terminal. A shell starts its background jobs, such as this test run, without it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def running(command, *, output, terminal):
     """Run a command that doesn't end, and press Ctrl-C at the end."""
     with output.open("w") as shown:
-        process = subprocess.Popen(command, stdout=shown, start_new_session=True, **terminal)
+        process = subprocess.Popen(
+            command,
+            stdout=shown,
+            start_new_session=True,
+            preexec_fn=accept_interrupts,  # noqa: PLW1509  (no other thread runs here)
+            **terminal,
+        )
     try:
         yield process
     finally:
