@@ -22,6 +22,7 @@ NO_PAGES = {
     "dashboard-settlement-export", "dashboard-test-event", "dashboard-replay", "dashboard-remove-member",
     "dashboard-withdraw", "dashboard-activate-account", "dashboard-expire-now", "dashboard-retry-now",
     "payment-links", "payment-link", "deactivate-link", "activate-link", "link-checkouts", "payment-checkout",
+    "listeners", "poll-listener", "end-listener", "dashboard-settle-now", "favicon", "robots", "security-contact",
     "theme", "pay-by-card", "pay-by-transfer", "end-attempt", "checkout-state", "simulate-payment",
     "switch-business", "dashboard-replay-selected", "dashboard-add-note", "dashboard-save-view", "name", "end-session", "end-other-sessions", "sign-out", "mfa_login_webauthn",
 }  # fmt: skip
