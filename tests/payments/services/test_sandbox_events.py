@@ -3,6 +3,7 @@
 import threading
 import uuid
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -25,6 +26,12 @@ PATH = "/api/sandbox/advance"
 STATES = Delivery.State
 
 
+def replace_sleep(monkeypatch, sleep):
+    """Replace it in our modules only: other threads of the process, which sleep too, would open connections."""
+    for module in (sandbox_events, sandbox_turns):
+        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=sleep))
+
+
 @pytest.fixture(autouse=True)
 def receiver(monkeypatch):
     """Dispatch whatever is due while a call waits. Return the answer of the receiver, which tests change."""
@@ -34,7 +41,7 @@ def receiver(monkeypatch):
         now = timezone.now() + timedelta(milliseconds=1)
         record(acquire(at=now), answers[0], at=now)
 
-    monkeypatch.setattr(sandbox_events.time, "sleep", dispatch)
+    replace_sleep(monkeypatch, dispatch)
     monkeypatch.setattr(sandbox_turns, "TURN", timedelta(0))
     return answers
 
@@ -134,7 +141,7 @@ class TestEvent:
 
     def test_is_returned_as_it_is_if_the_attempt_takes_too_long(self, api, waiting, monkeypatch):
         monkeypatch.setattr(sandbox_events, "LONGEST_WAIT", timedelta(0))
-        monkeypatch.setattr(sandbox_events.time, "sleep", lambda _: None)
+        replace_sleep(monkeypatch, lambda _: None)
 
         shown = advance(api, waiting.pk).json()
 
@@ -145,7 +152,7 @@ class TestEvent:
         slept = []
         monkeypatch.setattr(sandbox_events, "_long_waits", threading.Semaphore(0), raising=False)
         monkeypatch.setattr(sandbox_events, "LONGEST_WAIT", timedelta(milliseconds=10))
-        monkeypatch.setattr(sandbox_events.time, "sleep", slept.append)
+        replace_sleep(monkeypatch, slept.append)
 
         shown = advance(api, waiting.pk).json()
 
