@@ -7,6 +7,7 @@ UV_VERSION := 0.13.8
 PORT ?= 8000
 DATA ?= $(or $(SANDBOX_DATA),var/sandbox)
 ARGS ?=
+BASE ?=
 
 # Uses uv from the PATH if there is one, otherwise installs a pinned version into .tools.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
@@ -18,12 +19,12 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON ?= $(shell command -v $(PYTHON) 2>/dev/null)
 
-VARIABLES := ARGS DATA PORT PYTHON
+VARIABLES := ARGS BASE DATA PORT PYTHON
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 $(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser test-clients screenshots lint format bench openapi client-models client-dist addresses field-tables fonts clean
+.PHONY: help install run run-production test test-long test-all test-faults test-browser test-clients screenshots lint format bench bench-compare openapi client-models client-dist addresses field-tables fonts clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -85,6 +86,9 @@ format: install ## format the code and apply ruff's fixes
 bench: install ## run the benchmarks: ARGS="--quick", ARGS="ledger api" (needs PostgreSQL, pgbench, Redis)
 	@$(UV) sync --locked --quiet --group bench
 	@$(RUN) -m benchmarks $(ARGS)
+
+bench-compare: install ## compare two commits' speed: BASE=c1ab994 ARGS=api (ARGS=--help; needs PostgreSQL, Redis)
+	@$(RUN) -m benchmarks.compare $(if $(BASE),--base $(BASE)) $(ARGS)
 
 audit: install ## audit locked packages for known vulnerabilities (ARGS=--unless-offline accepts an unavailable index)
 	@$(UV) sync --locked --quiet --group audit

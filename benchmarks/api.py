@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -27,7 +26,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.copies import copy_of, others_of_a_transaction
+from benchmarks.copies import copy_of, fill_transactions
 from benchmarks.figures import Figure
 from benchmarks.load import Measured, drive, http_request
 from benchmarks.parts import Part, run_parts
@@ -176,18 +175,7 @@ class Bench:
     def fill(self, rows: int) -> None:
         """Fill the table to this many rows by copying one of them."""
         with self._connect() as connection:
-            (present,) = connection.execute("SELECT count(*) FROM payments_transaction").fetchone() or (0,)
-            others = others_of_a_transaction(connection)
-            started = time.monotonic()
-            connection.execute(
-                f"INSERT INTO payments_transaction (id, reference, {others}) "
-                f"SELECT gen_random_uuid(), 'fill-' || gen_random_uuid(), {others} FROM "
-                "(SELECT * FROM payments_transaction LIMIT 1) one, generate_series(1, %s)",
-                [max(rows - present, 0)],
-            )
-            connection.execute("ANALYZE")
-            connection.execute("CHECKPOINT")
-            print(f"  filled to {max(rows, present):,} rows in {time.monotonic() - started:.0f} s")
+            fill_transactions(connection, rows)
 
     def insert_by_pgbench(self, rounds: int) -> Iterator[Figure]:
         """The second yardstick: the same rows, written by pgbench with the same commits."""

@@ -30,7 +30,7 @@ class Figure:
         at_least: bool = False,
     ) -> Self:
         """Return the median of the rounds, with the minimum and maximum."""
-        spread = f"[{_number(min(values))} … {_number(max(values))}]" if len(values) > 1 else ""
+        spread = f"[{number(min(values))} … {number(max(values))}]" if len(values) > 1 else ""
         return cls(name, median(values), unit, target, at_least, spread)
 
     @classmethod
@@ -58,7 +58,7 @@ class Figure:
         wanted = (
             "" if self.target is None else f"{'≥' if self.at_least else '≤'} {self.target:,.4g} {self.unit}"
         )
-        return f"{self.name:<62} {_number(self.value):>9} {self.unit:<6} {wanted:>14}  {self.verdict:<7} {self.note}"
+        return f"{self.name:<62} {number(self.value):>9} {self.unit:<6} {wanted:>14}  {self.verdict:<7} {self.note}"
 
 
 def print_table(figures: Iterable[Figure]) -> None:
@@ -68,7 +68,7 @@ def print_table(figures: Iterable[Figure]) -> None:
     print(f"load average after: {os.getloadavg()[0]:.2f}")
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
 
 

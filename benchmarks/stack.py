@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from benchmarks.cpu_time import cpu_seconds, used_between
 from tests.faults.processes import Process, Redis
 from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
 
 DEFAULT_DATABASE = "postgres://postgres@127.0.0.1:5432/postgres"
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Sink:
@@ -174,10 +174,7 @@ def memory(pid: int, what: str) -> float:
 def cpu_share(processes: list[Process], *, seconds: float) -> float:
     """Return the CPU use of processes over a period, in per cent of one core."""
 
-    def used() -> int:
-        stats = [Path(f"/proc/{child_of(process).pid}/stat").read_text() for process in processes]
-        return sum(sum(map(int, one.rsplit(")", 1)[1].split()[11:13])) for one in stats)
-
-    before = used()
+    pids = [child_of(process).pid for process in processes]
+    before = cpu_seconds(pids)
     time.sleep(seconds)
-    return (used() - before) / TICKS / seconds * 100
+    return used_between(before, cpu_seconds(pids)) / seconds * 100
