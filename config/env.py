@@ -26,6 +26,10 @@ TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "n
 _wrong: list[str] = []
 
 
+class InvalidPart(ValueError):
+    """A part of a value is wrong. The message completes "The value is invalid: …" and repeats no secret."""
+
+
 def refuse(message: str) -> None:
     """Record that a setting is wrong. The message names it and never repeats a secret."""
     if message not in _wrong:
@@ -102,11 +106,14 @@ def url(name: str, *, read: Callable[[str], Read], example: str, default: str = 
     """Return a URL as `read` understands it, or None if it is empty or wrong.
 
     The message shows an example instead of the value, which may hold a password. `read` raises ValueError,
-    KeyError or ImproperlyConfigured.
+    KeyError or ImproperlyConfigured, or InvalidPart if it can say more.
     """
     value = text(name, default=default)
     try:
         return read(value) if value else None
+    except InvalidPart as wrong:
+        refuse(f"{name} is invalid: {wrong}.")
+        return None
     except (ValueError, KeyError, ImproperlyConfigured):
         refuse(f"{name} must look like {example}.")
         return None

@@ -11,7 +11,7 @@ from environ import Env
 from iso4217 import Currency
 from kombu import Queue
 
-from config import env, logs
+from config import database_url, env, logs
 from config.sandbox_folder import CURRENT, DEFAULT, SandboxFolder
 from kit import banks
 
@@ -207,17 +207,10 @@ USE_TZ = True
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-DATABASE_ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
-
-
-def _database(url: str) -> dict[str, Any]:
-    if Env.DB_SCHEMES[url.partition(":")[0]] not in DATABASE_ENGINES:
-        raise ValueError
-    return dict(Env.db_url_config(url))
-
-
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.url("DATABASE_URL", read=_database, example="postgres://user:password@host:5432/name")
+    "default": env.url(
+        "DATABASE_URL", read=database_url.read, example="postgres://user:password@host:5432/name"
+    )
     or {"ENGINE": "django.db.backends.sqlite3", "NAME": str(SANDBOX_FOLDER.database)}
 }
 DATABASES["default"]["CONN_MAX_AGE"] = None
@@ -232,20 +225,17 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 else:
     # No health check before each request, which would cost every call a round trip. Without it, each connection
     # returns one 503 with Retry-After after a restart of PostgreSQL.
-    DATABASES["default"]["OPTIONS"] = DATABASES["default"].get("OPTIONS", {}) | {
+    DATABASES["default"]["OPTIONS"] = {
+        # Requests that wait longer get 503, instead of queuing behind a blocked transaction.
+        **database_url.with_session_parameters(
+            DATABASES["default"]["OPTIONS"],
+            statement_timeout=env.number("DATABASE_STATEMENT_TIMEOUT", default=30_000),  # milliseconds
+            lock_timeout=env.number("DATABASE_LOCK_TIMEOUT", default=3_000),
+            idle_in_transaction_session_timeout=60_000,
+        ),
         # Values are sent separately from statements: this is faster and keeps them out of PostgreSQL's log.
         "server_side_binding": True,
         "prepare_threshold": 2,
-        "connect_timeout": 5,  # seconds
-        # Requests that wait longer get 503, instead of queuing behind a blocked transaction.
-        "options": " ".join(
-            f"-c {name}={milliseconds}"
-            for name, milliseconds in {
-                "statement_timeout": env.number("DATABASE_STATEMENT_TIMEOUT", default=30_000),
-                "lock_timeout": env.number("DATABASE_LOCK_TIMEOUT", default=3_000),
-                "idle_in_transaction_session_timeout": 60_000,
-            }.items()
-        ),
     }
 
 

@@ -248,6 +248,8 @@ class TestTypedValues:
             ("DATABASE_URL", "mysql://ada:password@db/sluice"),
             ("DATABASE_URL", "postgres://ada:password/@db:5432/sluice"),
             ("DATABASE_URL", "postgres://ada@db:54x2/sluice"),
+            ("DATABASE_URL", "postgres://ada:password@a:5432,b:54x2/sluice"),
+            ("DATABASE_URL", "postgres://ada:password@a,b/sluice?target_session_attrs=any"),
             ("REDIS_URL", "127.0.0.1:6379"),
             ("REDIS_URL", "redis://:password/@redis:6379/0"),
             ("MAIL_URL", "nonsense://ada:password@mail"),
