@@ -14,6 +14,10 @@ const LARGEST_DIFFERENCE = 24 * 3600; // seconds
 const NOT_MODIFIED = 304;
 const UNAUTHORIZED = 401;
 const NOT_OURS = "The answer is not one of Sluice's: is this the address of the service?";
+// Fields whose boolean would be a mistake of the program: `true` is JSON that looks right.
+const WHOLE = new Set([
+  "amount", "min", "max", "suggested", "expiry_duration", "transfer_window", "max_uses", "quantity_max",
+]);
 // The connection was never made, so that no byte left.
 const NOT_CONNECTED = new Set([
   "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT",
@@ -74,12 +78,14 @@ export class Caller {
   /**
    * Makes a call and returns its answer. Each attempt sends the same bytes with a new signature. A path may have a query.
    *
+   * @throws TypeError a number is not whole, or an amount is a boolean
    * @throws ApiError the service refused it
    * @throws NotSent no byte left
    * @throws OutcomeUnknown the request may have arrived
    */
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const url = this.#url(path, options.query);
+    checkAmounts(options.body);
     const body = options.body === undefined ? undefined : JSON.stringify(options.body);
     const hasReference = Boolean((options.body as { reference?: unknown } | undefined)?.reference);
     const retries = (options.isRepeatable ?? (method === "GET" || hasReference)) ? this.#options.retries : 0;
@@ -175,6 +181,15 @@ export class Caller {
     this.#options.warn(`sluice: the clock of this machine is ${Math.abs(difference)} s ${side}`);
     this.#clock = { difference, until: Date.now() + CLOCK_KEPT };
     return true;
+  }
+}
+
+/** Throws a TypeError for a number that is not whole, and for a boolean where one belongs. The value is not repeated. */
+function checkAmounts(value: unknown, name = ""): void {
+  if (typeof value === "object" && value !== null) {
+    for (const [key, each] of Object.entries(value)) checkAmounts(each, Array.isArray(value) ? name : key);
+  } else if ((typeof value === "number" && !Number.isSafeInteger(value)) || (typeof value === "boolean" && WHOLE.has(name))) {
+    throw new TypeError(`${name} must be a whole number, in minor units if it is an amount.`);
   }
 }
 

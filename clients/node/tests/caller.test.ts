@@ -57,6 +57,20 @@ test("signs the path and query of the URL and the very bytes that are sent", asy
   assert.equal(sent[1]?.url.search, "?a=%3a%20b");
 });
 
+test("refuses fractions and booleans for amounts before anything is sent", async () => {
+  const { made, sent } = client([]);
+  const payment = { reference: "order-1", currency: "NGN", customer: { name: "Ada" } };
+
+  for (const amount of [10.5, NaN, Infinity, 2 ** 53, true]) {
+    const request = { ...payment, amount } as unknown as Parameters<typeof made.payments.create>[0];
+    await assert.rejects(made.payments.create(request), /^TypeError: amount must be a whole number/);
+  }
+  await assert.rejects(made.call("POST", "/api/payments", undefined, { items: [{ amount: 0.1 }] }), TypeError);
+  await assert.rejects(made.payments.capture("order-1", 1.5), TypeError);
+
+  assert.equal(sent.length, 0);
+});
+
 test("repeats the same bytes with a new signature", async () => {
   for (const trouble of [lost(), lost("ECONNREFUSED"), problem(500, "internal_error"), problem(429, "rate_limited")]) {
     const { made, sent } = client([trouble, answer(PAYMENT, 201)]);
