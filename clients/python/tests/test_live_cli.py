@@ -70,7 +70,9 @@ class TestProfiles:
 
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         code, out, _ = run("whoami", "--json")
-        assert (code, json.loads(out)["api_key"]) == (0, keys.api_key)
+        document = json.loads(out)
+        assert (code, document["api_key"]) == (0, keys.api_key)
+        assert {"currency": "USD", "available": 0, "pending": 0}.items() <= document["balances"][-1].items()
         assert "USD 0.00 available, USD 0.00 pending" in run("whoami")[1]
         assert run("logout")[0] == 0
         assert json.loads(file.read_text()) == {}

@@ -11,7 +11,7 @@ from sluice import credentials
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.callers import caller_of
 from sluice.cli.connection import client_of
-from sluice.cli.output import money, say, show
+from sluice.cli.output import money, plain, say, show
 from sluice.credentials import DEFAULT_PROFILE, Credentials
 
 
@@ -92,7 +92,12 @@ def _whoami(options: argparse.Namespace) -> int:
     say(f"Keys of {keys.source}.")
     with client_of(keys) as client:
         balances = client.balance.get()
-    document = {"base_url": keys.base_url, "api_key": keys.api_key, "source": keys.source}
+    document = {
+        "base_url": keys.base_url,
+        "api_key": keys.api_key,
+        "source": keys.source,
+        "balances": [plain(each) for each in balances],
+    }
     lines = [
         f"{keys.api_key} at {keys.base_url}",
         *(

@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
         "scenario": scenario.name,
         "references": played.references,
         "event": plain(event) if event else None,
+        "refused_attempt": plain(refused) if refused else None,
     }
     show(
         document,
