@@ -60,15 +60,15 @@ test-faults: install ## kill, stop, fill and lock everything under load (needs P
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
 
 test-clients: install ## test both clients and what generators make of the API (needs Node.js 20 and npm; ARGS=--all also needs Java)
-	@$(UV) sync --locked --quiet --group generators $(if $(filter --all,$(ARGS)),--group openapi-generator)
+	@$(UV) sync --locked --quiet --inexact --group generators $(if $(filter --all,$(ARGS)),--group openapi-generator)
 	@$(RUN) -m pytest tests/client_packages -m "clients $(if $(filter --all,$(ARGS)),,and not openapi_generator)" $(filter-out --all,$(ARGS))
 
 test-browser: install ## run the browser tests (needs Chromium)
-	@$(UV) sync --locked --quiet --group e2e
+	@$(UV) sync --locked --quiet --inexact --group e2e
 	@$(PYTEST) --dist loadfile -m e2e $(ARGS)
 
 screenshots: install ## take screenshots of every page into screenshots/ (needs Chromium)
-	@$(UV) sync --locked --quiet --group e2e
+	@$(UV) sync --locked --quiet --inexact --group e2e
 	@$(RUN) -m tests.browser.screenshots
 
 lint: install ## check style, types, import contracts, migrations and the API description
@@ -84,14 +84,14 @@ format: install ## format the code and apply ruff's fixes
 	@.venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format --quiet .
 
 bench: install ## run the benchmarks: ARGS="--quick", ARGS="ledger api" (needs PostgreSQL, pgbench, Redis)
-	@$(UV) sync --locked --quiet --group bench
+	@$(UV) sync --locked --quiet --inexact --group bench
 	@$(RUN) -m benchmarks $(ARGS)
 
 bench-compare: install ## compare two commits' speed: BASE=c1ab994 ARGS=api (ARGS=--help; needs PostgreSQL, Redis)
 	@$(RUN) -m benchmarks.compare $(if $(BASE),--base $(BASE)) $(ARGS)
 
 audit: install ## audit locked packages for known vulnerabilities (ARGS=--unless-offline accepts an unavailable index)
-	@$(UV) sync --locked --quiet --group audit
+	@$(UV) sync --locked --quiet --inexact --group audit
 	@mkdir -p build && $(UV) export --locked --quiet --all-extras --all-groups --no-emit-project --no-emit-local --output-file build/requirements.txt >/dev/null
 	@$(RUN) -m config.checks.package_audit build/requirements.txt $(ARGS)
 
@@ -130,7 +130,7 @@ MONO := @fontsource-variable/jetbrains-mono@5.3.0
 MONO_LETTERS := U+20-7E,U+A0-FF,U+2013-2014,U+2018-201A,U+201C-201D,U+2022,U+2026,U+2191,U+2193,U+2212
 
 fonts: install ## rebuild static/fonts from the published fonts (needs npm to fetch them)
-	@$(UV) sync --locked --quiet --group fonts
+	@$(UV) sync --locked --quiet --inexact --group fonts
 	@rm -rf build/fonts && mkdir -p static/fonts build/fonts/inter build/fonts/mono
 	@cd build/fonts && for font in "inter $(INTER)" "mono $(MONO)"; do \
 		set -- $$font; tar -xzf "$$(npm pack --silent "$$2")" -C "$$1" --strip-components=1 || exit 2; done
