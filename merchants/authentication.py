@@ -46,7 +46,7 @@ class MalformedHeader(Unauthenticated):
 
 class UnknownKey(Unauthenticated):
     default_code = "unknown_key"
-    default_detail = "No active key pair has this X-Api-Key."
+    default_detail = "No active key pair has this X-Api-Key: it was revoked, has expired, or belongs to another installation."
 
 
 class TimestampOutOfRange(Unauthenticated):

@@ -59,7 +59,9 @@ def make_attempt_due(
     now = clock()
     target = str(delivery.pk)
     if not webhooks.make_due_now(delivery.pk, now=now):
-        raise InvalidState("No attempt of this event is planned for later.")
+        raise InvalidState(
+            "No attempt of this event is planned for later: it was delivered, or it is dead. You can resend it."
+        )
     if sandbox_turns.is_taken(delivery.business, action=ACTION, target=target, now=now):
         raise InvalidState("This event is being advanced by another call.")
     audit.record(

@@ -320,7 +320,10 @@ class TestRetry:
 
         answer = browser.post(f"{SANDBOX}retry/{delivery.pk}/", follow=True)
 
-        assert "No attempt of this event is planned for later." in answer.content.decode()
+        assert (
+            "No attempt of this event is planned for later: it was delivered, or it is dead."
+            in answer.content.decode()
+        )
 
 
 class TestViewer:
