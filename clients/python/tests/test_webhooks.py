@@ -37,7 +37,7 @@ def test_knows_each_kind(name, kind):
 
     assert type(event) is kind
     match event:
-        case webhooks.Event(name=found, data={"reference": reference}):
+        case webhooks.Event(event=found, data={"reference": reference}):
             assert (found, reference) == (name, "r-1")
 
 
@@ -55,7 +55,7 @@ def test_accepts_kinds_and_fields_that_it_does_not_know():
     event = webhooks.parse(body, testing.sign(body, KEY), KEY)
 
     assert isinstance(event, webhooks.UnknownEvent)
-    assert event.name == "payment.chargeback"
+    assert event.event == "payment.chargeback"
 
 
 def test_accepts_any_of_several_keys():

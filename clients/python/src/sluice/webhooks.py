@@ -34,7 +34,7 @@ class MalformedEvent(SluiceError):
 
 @dataclass(frozen=True)
 class Event:
-    """An event. Keep `event_id` in a unique column, and ignore an event whose id is already there.
+    """An event of the kind `event`, such as `payment.success`. Keep `event_id` in a unique column, and ignore an event whose id is already there.
 
     `data` is a dict with the names of the API: `event.data["reference"]`, not `event.data.reference`.
     """
@@ -42,7 +42,7 @@ class Event:
     event_id: str
     created_at: datetime
     data: dict[str, Any]
-    name: str
+    event: str
     is_test: bool = False
     raw: bytes = field(default=b"", repr=False)
 
@@ -162,7 +162,7 @@ def _event(document: dict[str, Any], raw: bytes) -> Event:
         event_id=document["event_id"],
         created_at=_moment(document["created_at"]),
         data=document["data"],
-        name=str(name),
+        event=str(name),
         is_test=document.get("test") is True,
         raw=raw,
     )
