@@ -93,6 +93,7 @@ CALLS = {
     "payments list": [],
     "payments capture": ["order-1"],
     "payments void": ["order-1"],
+    "payments cancel": ["order-1"],
     "payments refund": ["order-1"],
     "logs tail": [],
     "advance payment": ["order-1"],
@@ -158,6 +159,9 @@ class TestExitCodes:
             (["login", "--base-url", UNREACHABLE, "--api-key", "sk_1", "--secret-stdin"], "begins with pk_"),
             (["whoami", "--profile", "missing"], "no profile missing"),
             (["sign", "GET", "/api/banks", "--nonce", "short"], "16 to 128"),
+            (["sign", "POST", "/api/payments", "--body", '{"amount": 1}'], "--body takes a file"),
+            (["payments", "capture", "order-1", "--amount", "100.50"], "NGN 2,500.00 is 250000"),
+            (["payments", "get", ""], "is no reference"),
         ],
     )
     def test_is_2_for_what_can_not_be_used(self, run, arguments, said):

@@ -127,6 +127,14 @@ def test_sends_the_headers_of_a_delivery(sleeps, answers):
     assert body == copy().body.encode()
 
 
+def test_explains_once_that_a_receiver_needs_the_listeners_key(sleeps, answers, capsys):
+    answers += [401, 401]
+
+    run(Service(polled(copy(), copy())))
+
+    assert capsys.readouterr().err.count("does your receiver have the signing key above?") == 1
+
+
 def test_acknowledges_with_the_next_poll_whatever_the_answer(sleeps, answers):
     answers += [500, None]
     service = Service(polled(copy("a"), copy("b")), polled())

@@ -110,6 +110,8 @@ class TestPayments:
             "100",
         )
         assert (refund[0], "NGN 1.00" in refund[1]) == (0, True)
+        shown = run("payments", "get", payment["reference"])[1]
+        assert "refunded      NGN 1.00\nrefundable    NGN 2,499.00" in shown
 
     def test_end_with_1_if_they_fail_or_are_refused(self, run, pay):
         code, payment = pay(amount=10_051)
@@ -123,7 +125,8 @@ class TestPayments:
     def test_are_captured_voided_and_advanced(self, run, pay):
         first, second, third = (pay(capture=False)[1]["reference"] for _ in range(3))
 
-        assert run("payments", "capture", first, "--amount", "1000")[0] == 0
+        code, out, _ = run("payments", "capture", first, "--amount", "1000")
+        assert (code, "authorised    NGN 2,500.00\ncaptured      NGN 10.00" in out) == (0, True)
         assert "Payment voided" in run("payments", "void", second)[1]
         assert "authorisation" in run("advance", "payment", third)[1]
         assert run("advance", "payment", third)[0] == 1
@@ -155,7 +158,7 @@ class TestTrigger:
         assert "Not waited" in run("trigger", "refund.success", "--no-wait")[1]
 
     def test_without_an_endpoint_names_the_command_that_needs_none(self, run):
-        code, out, _ = run("trigger", "payment.failed")
+        code, out, _ = run("trigger", "payment.failed.20051")  # a scenario's name
 
         assert code == 0
         assert "`configure_webhook --events …,payment`, or run `sluice listen`." in out

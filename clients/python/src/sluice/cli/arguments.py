@@ -36,7 +36,11 @@ def add_command(
     """Add a command with its help and an example, and `--json` if it does something itself."""
     parser = commands.add_parser(name, help=help, description=help, epilog=f"Example: {example}")
     if run is not None:
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="print JSON: one document, or one for each line of a command that goes on",
+        )
         parser.set_defaults(run=run)
     return parser
 
@@ -60,6 +64,16 @@ def event_id(text: str) -> str:
     except ValueError:
         message = f"{text} is no event_id; sluice events list shows them"
         raise argparse.ArgumentTypeError(message) from None
+
+
+def minor_units(text: str) -> int:
+    """Return an amount that an argument names.
+
+    :raises ArgumentTypeError: it is no whole number
+    """
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text} is no whole number of minor units; NGN 2,500.00 is 250000")
 
 
 def read_bytes(source: str | None) -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 
-from sluice._models import EventSubject
+from sluice._models import EventInDetail, EventSubject
 from sluice.cli.arguments import Subparsers, add_caller, add_command, event_id
 from sluice.cli.connection import connect, connect_to_change
 from sluice.cli.output import show, table
@@ -65,7 +66,7 @@ def _show(options: argparse.Namespace) -> int:
         event = client.events.get(options.event_id)
     if options.body:
         if event.body is None:
-            print("Its body is forgotten.", file=sys.stderr)
+            print("Its body was deleted at the end of its retention.", file=sys.stderr)
             return 1
         sys.stdout.buffer.write(event.body.encode())
         return 0
@@ -80,8 +81,14 @@ def _show(options: argparse.Namespace) -> int:
         for attempt in event.attempts
     ]
     head = f"{event.event}  {event.state}  {event.created_at}  {_reference(event.subject)}".rstrip()
-    show(event, options, lines=lambda: [head, *table(rows, empty="There was no attempt yet.")])
+    show(event, options, lines=lambda: [head, *table(rows, empty="There was no attempt yet."), *_next(event)])
     return 0
+
+
+def _next(event: EventInDetail) -> Iterator[str]:
+    """Yield when the next attempt is due, if one is planned."""
+    if event.next_attempt_at is not None:
+        yield f"Next attempt at {event.next_attempt_at}. In the sandbox, make it now: sluice advance event {event.event_id}"
 
 
 def _reference(subject: EventSubject | None) -> str:

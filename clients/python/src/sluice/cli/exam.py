@@ -64,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
         exam = _by_service(client) if to is None else _from_here(client, to, options.name or default_name())
         rows = [(each.result, each.probe, each.cause) for each in exam.results]
         show(exam, options, lines=lambda: [*table(rows, empty=""), f"The exam {exam.state}."])
+        if to is not None and not any(each.result == "passed" for each in exam.results):
+            say("Nothing passed: does your receiver have the signing key above? It is not your endpoint's.")
         if _has_run(exam, "duplicate"):
             _ask(client, exam, options)
     return 0 if exam.state == "passed" else 1

@@ -29,6 +29,7 @@ READ_TIMEOUT = 20.0  # seconds: a machine that slept notices soon that its conne
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0  # seconds between two attempts to connect again
 RETRIES = (1, 2, 4, 8)  # seconds after each failure
 LONGEST_NAME = 64
+REFUSED = (400, 401, 403)  # what receivers answer to a wrong signature
 LOST = (TransportError, ServerTrouble, RateLimited)
 
 
@@ -36,7 +37,7 @@ def add_to(commands: Subparsers) -> None:
     parser = add_command(
         commands,
         "listen",
-        help="Receive copies of events in the sandbox, and forward them. --json prints JSON Lines.",
+        help="Receive copies of events in the sandbox, and forward them.",
         example="sluice listen --forward-to http://127.0.0.1:3000/webhooks",
         run=run,
     )
@@ -96,6 +97,7 @@ class Listening:
         self._retries: list[tuple[float, int, EventCopy]] = []  # when each is due, and how many came before
         self._dropped = 0
         self._is_connected = True
+        self._has_explained = False
 
     def run(self) -> None:
         """Listen until Ctrl-C, which is raised again."""
@@ -186,6 +188,11 @@ class Listening:
         if self._to is not None:
             answer = forward(self._to, event.body.encode(), headers(event, self._hash_key))
         emit((as_json if self._options.json else as_line)(event, answer, before))
+        if answer is not None and answer.status in REFUSED and not self._has_explained:
+            say(
+                "Refused: does your receiver have the signing key above? It is not your endpoint's; `parse` takes both."
+            )
+            self._has_explained = True
         if answer is not None and not answer.is_success and self._options.retry and before < len(RETRIES):
             self._retries.append((time.monotonic() + RETRIES[before], before + 1, event))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sluice._models import Payment
-from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, read_bytes
+from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, minor_units, read_bytes
 from sluice.cli.connection import connect, connect_to_change, connect_to_sandbox
 from sluice.cli.output import money, show, table
 
@@ -49,9 +49,16 @@ def add_to(commands: Subparsers) -> None:
         example="sluice payments capture order-1042",
         run=_capture,
     )
-    capture.add_argument("--amount", type=int, help="a part, in minor units (default: all)")
+    capture.add_argument("--amount", type=minor_units, help="a part, in minor units (default: all)")
     void = add_command(
         actions, "void", help="Void an authorised one.", example="sluice payments void order-1042", run=_void
+    )
+    cancel = add_command(
+        actions,
+        "cancel",
+        help="Cancel a pending one that has moved no money.",
+        example="sluice payments cancel order-1042",
+        run=_cancel,
     )
     refund = add_command(
         actions,
@@ -61,11 +68,11 @@ def add_to(commands: Subparsers) -> None:
         run=_refund,
     )
     refund.add_argument("--reference", help="your reference of the refund (default: a random one)")
-    refund.add_argument("--amount", type=int, help="a part, in minor units (default: what is left)")
-    refund.add_argument("--reason", help="the reason")
-    for parser in (found, capture, void, refund):
+    refund.add_argument("--amount", type=minor_units, help="a part, in minor units (default: what is left)")
+    refund.add_argument("--reason", help="why it is refunded")
+    for parser in (found, capture, void, cancel, refund):
         parser.add_argument("payment", metavar="REF", help="your reference of the payment")
-    for parser in (create, listed, found, capture, void, refund):
+    for parser in (create, listed, found, capture, void, cancel, refund):
         add_caller(parser)
 
 
@@ -101,6 +108,7 @@ def _list(options: argparse.Namespace) -> int:
     rows = [
         (
             payment.payment_timestamp,
+            payment.request_type,
             payment.status,
             money(payment.amount, payment.currency),
             payment.reference,
@@ -120,6 +128,12 @@ def _capture(options: argparse.Namespace) -> int:
 def _void(options: argparse.Namespace) -> int:
     with connect_to_change(options, f"Void {options.payment}") as client:
         show(payment := client.payments.void(options.payment), options, lines=lambda: _lines(payment))
+    return 0
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    with connect_to_change(options, f"Cancel {options.payment}") as client:
+        show(payment := client.payments.cancel(options.payment), options, lines=lambda: _lines(payment))
     return 0
 
 
@@ -156,11 +170,26 @@ def _lines(payment: Payment) -> Iterator[str]:
             payment.request_type: payment.reference,
             "status": payment.status,
             "amount": money(payment.amount, payment.currency),
+            **dict(_parts(payment)),
             "result": f"{payment.response_code} {payment.response_summary}",
             "redirect link": payment.redirect_link,
             "id": payment.id,
         }
     )
+
+
+def _parts(payment: Payment) -> Iterator[tuple[str, str]]:
+    """Yield what was authorised, captured and refunded, if it is not simply the amount."""
+    amounts = {
+        "authorised": payment.amount_authorized,
+        "captured": payment.total_amount_captured if payment.amount_authorized else None,
+        "refunded": payment.total_amount_refunded or None,
+    }
+    for name, amount in amounts.items():
+        if amount is not None:
+            yield name, money(amount, payment.currency)
+    if payment.total_amount_refunded:
+        yield "refundable", money(payment.total_amount_available_to_refund or 0, payment.currency)
 
 
 def _fields(values: dict[str, Any]) -> Iterator[str]:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     target = signing.encoded(options.target)
     if target != options.target:
         print(f"Signed, and to be sent, as {target}", file=sys.stderr)
-    body = read_bytes(options.body)
+    body = _body(options.body)
     headers = signing.headers(
         api_key=keys.api_key,
         secret_key=keys.secret_key,
@@ -67,6 +67,18 @@ def run(options: argparse.Namespace) -> int:
     else:
         print("\n".join(f"{name}: {value}" for name, value in headers.items()))
     return 0
+
+
+def _body(source: str | None) -> bytes:
+    """Return the body.
+
+    :raises WrongUsage: its file can't be read
+    """
+    if source and source.lstrip().startswith(("{", "[")):
+        raise WrongUsage(
+            "--body takes a file. To pass the text itself, write --body - and send it by a pipe."
+        )
+    return read_bytes(source)
 
 
 def _curl(options: argparse.Namespace, headers: dict[str, str], *, address: str, body: bytes) -> str:

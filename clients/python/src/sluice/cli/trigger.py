@@ -33,7 +33,10 @@ def add_to(commands: Subparsers) -> None:
         run=run,
     )
     parser.add_argument(
-        "event", metavar="EVENT", nargs="?", help="the kind of event, such as payment.success"
+        "event",
+        metavar="EVENT",
+        nargs="?",
+        help="the kind of event, such as payment.success, or the name of a scenario",
     )
     parser.add_argument("--scenario", metavar="NAME", help="which of its scenarios (default: the first)")
     parser.add_argument(
@@ -77,11 +80,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _chosen(scenarios: list[Scenario], options: argparse.Namespace) -> Scenario:
-    """Return the scenario that the arguments name.
+    """Return the scenario that the arguments name. Without --scenario, the argument may be a scenario's name as well.
 
     :raises WrongUsage: there is none, or it has another event
     """
     fitting = [each for each in scenarios if options.event in (None, each.event)]
+    if not options.scenario and not fitting:
+        fitting = [each for each in scenarios if each.name == options.event]
     if options.scenario:
         fitting = [each for each in fitting if each.name == options.scenario]
     if fitting and (options.event or options.scenario):
