@@ -144,7 +144,7 @@ export class Caller {
       answer = await this.#fetch(url, init);
       text = await answer.text();
     } catch (problem) {
-      throw transportError(problem);
+      throw this.#transportError(problem);
     }
     const parts = { timestamp: signed["X-Timestamp"] ?? "", nonce: signed["X-Nonce"] ?? "", body: body ?? "" };
     return read(answer, text, () => signing.stringToSign({ ...parts, method, target: url.pathname + url.search }));
@@ -168,6 +168,16 @@ export class Caller {
     });
     const type: Record<string, string> = method === "GET" ? {} : { "Content-Type": "application/json" };
     return { Accept: "application/json", "User-Agent": this.#options.userAgent, ...type, ...signed };
+  }
+
+  #transportError(problem: unknown): TransportError {
+    const cause = problem instanceof Error ? (problem.cause as { code?: string } | undefined) : undefined;
+    if (cause?.code !== undefined && NOT_CONNECTED.has(cause.code)) {
+      return new NotSent(`${this.#options.baseUrl.host} could not be reached: ${cause.code}.`, { cause: problem });
+    }
+    const isLate = problem instanceof Error && problem.name === "TimeoutError";
+    const why = isLate ? `it took longer than ${this.#options.timeout} ms, the option timeout` : (cause?.code ?? "it failed");
+    return new OutcomeUnknown(`There was no answer: ${why}.`, "", { cause: problem });
   }
 
   /** Returns whether the call should be repeated with the service's time, which is kept for ten minutes. */
@@ -223,15 +233,6 @@ function named(problem: unknown, method: string, path: string, body: object | un
   const reference = referenceOf(path, body);
   const text = `${problem.message} The request may have arrived: ${advice(path, reference)}`;
   return new OutcomeUnknown(text, reference, { cause: problem.cause });
-}
-
-function transportError(problem: unknown): TransportError {
-  const cause = problem instanceof Error ? (problem.cause as { code?: string } | undefined) : undefined;
-  if (cause?.code !== undefined && NOT_CONNECTED.has(cause.code)) {
-    return new NotSent(`The service could not be reached: ${cause.code}.`, { cause: problem });
-  }
-  const why = problem instanceof Error && problem.name === "TimeoutError" ? "it took too long" : (cause?.code ?? "it failed");
-  return new OutcomeUnknown(`There was no answer: ${why}.`, "", { cause: problem });
 }
 
 function retryAfter(answer: Response): number | undefined {

@@ -99,10 +99,12 @@ export class Sluice {
   static fromProfile(name: string, options?: SluiceOptions): Sluice {
     const file = join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "sluice", "profiles.json");
     if ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o177) throw new NoCredentials(`${file} can be read by others: chmod 600 ${file}`);
-    return ofDocument(read(file)[name], `the profile ${name}`, options);
+    const profile = statSync(file, { throwIfNoEntry: false }) ? read(file)[name] : undefined;
+    if (!profile) throw new NoCredentials(`There is no profile ${name} in ${file}. \`sluice login --name ${name}\` stores it.`);
+    return ofDocument(profile, `the profile ${name}`, options);
   }
 
-  /** Returns a client of a sandbox's demo business, by default of the sandbox that was started last. */
+  /** Returns a client of a sandbox's demo business, by default of the one that was last started from this folder. */
   static fromSandbox(folder?: string, options?: SluiceOptions): Sluice {
     const place = resolve(folder ?? currentSandbox());
     if (!statSync(join(place, "credentials.json"), { throwIfNoEntry: false })?.isFile()) {

@@ -55,7 +55,7 @@ export class ApiError extends SluiceError {
     readonly retryAfter?: number,
     readonly signed = "",
   ) {
-    super(textOf(status, document) + clockOf(document, signed) + comparisonOf(document, signed));
+    super(textOf(status, document) + existingOf(document) + clockOf(document, signed) + comparisonOf(document, signed));
     this.code = document.code ?? "";
     this.title = document.title ?? "";
     this.detail = document.detail ?? "";
@@ -146,6 +146,12 @@ function textOf(status: number, document: ProblemDocument): string {
   const errors = Array.isArray(document.errors) ? document.errors : [];
   const fields = errors.map((error) => `\n  ${error.field}: ${error.message}`).join("");
   return `${status}${document.code ? ` ${document.code}` : ""}: ${what}${request}${fields}`;
+}
+
+/** Returns what the reference belongs to, and what to do. */
+function existingOf({ existing }: ProblemDocument): string {
+  if (!existing) return "";
+  return `\nThe first request made ${existing.id}, ${existing.status}. Use a new reference, or repeat the first request exactly.`;
 }
 
 const SIGNED_LINES = ["timestamp", "nonce", "method", "target", "body hash"];

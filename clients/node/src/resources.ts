@@ -65,8 +65,11 @@ function result<T extends object>(answer: Answer): T {
   return document;
 }
 
-/** Returns a path; references are quoted as they are signed. */
+/** Returns a path; references are quoted as they are signed. Throws a TypeError if one is empty or has a slash. */
 function path(first: string, ...parts: string[]): string {
+  for (const part of parts) {
+    if (!part || part.includes("/")) throw new TypeError(`${JSON.stringify(part)} is no reference: it is empty, or has a slash.`);
+  }
   return [first, ...parts.map((part) => encodeURIComponent(part).replaceAll("%3A", ":"))].join("/");
 }
 
@@ -319,7 +322,7 @@ export class Sandbox extends Resource {
   /** Plays a scenario by its name, with changes such as `{"pay.amount": 500}`. */
   async play(name: string, changes: Record<string, unknown> = {}): Promise<Played> {
     const scenario = (await this.scenarios()).find((each) => each.name === name);
-    if (!scenario) throw new UnknownScenario(`There is no scenario ${name}.`);
+    if (!scenario) throw new UnknownScenario(`There is no scenario ${name}. sandbox.scenarios() and \`sluice trigger --list\` list them.`);
     return play(this.caller, scenario, changes);
   }
 

@@ -282,8 +282,29 @@ test("ends an attempt in whole at its timeout, also against a server that drips"
   const { port } = server.unref().address() as { port: number };
 
   const made = new sluice.Sluice(`http://127.0.0.1:${port}`, "pk", "sk", { timeout: 200, retries: 0 });
-  await assert.rejects(made.payments.get("r"), (error) => error instanceof sluice.OutcomeUnknown && /too long/.test(error.message));
+  await assert.rejects(made.payments.get("r"), (error) => error instanceof sluice.OutcomeUnknown && /longer than 200 ms, the option timeout/.test(error.message));
   server.close();
+});
+
+test("says what the reference of another request made", async () => {
+  const { made } = client([problem(409, "duplicate_reference", { existing: { id: "id-7", status: "failed" } })]);
+
+  await assert.rejects(made.payments.create({ ...PAYMENT } as never), /The first request made id-7, failed\. Use a new reference/);
+});
+
+test("refuses a reference that can't be part of a path", async () => {
+  const { made, sent } = client([]);
+
+  for (const reference of ["", "a/b"]) {
+    assert.throws(() => made.payments.get(reference), /^TypeError: "(a\/b)?" is no reference/);
+  }
+  assert.equal(sent.length, 0);
+});
+
+test("names the address that could not be reached", async () => {
+  const { made } = client([lost("ECONNREFUSED")], { retries: 0 });
+
+  await assert.rejects(made.payments.get("r"), /^NotSent: pay\.example could not be reached: ECONNREFUSED\.$/);
 });
 
 test("gives each attempt an AbortSignal of its own", async () => {

@@ -354,6 +354,15 @@ class TestErrors:
         with pytest.raises(sluice.DuplicateReference) as refused:
             made.payments.create({"reference": "r"})
         assert (refused.value.id, refused.value.first_status) == ("7", "failed")
+        assert "The first request made 7, failed. Use a new reference" in str(refused.value)
+
+    @pytest.mark.parametrize("reference", ["", "a/b"])
+    def test_are_raised_for_a_reference_that_cant_be_part_of_a_path(self, client, reference):
+        made, service = client()
+
+        with pytest.raises(ValueError, match="is no reference"):
+            made.payments.get(reference)
+        assert service.requests == []
 
     @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff"])
     def test_are_raised_for_answers_that_are_not_of_the_service(self, client, body):

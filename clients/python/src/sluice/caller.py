@@ -289,4 +289,6 @@ def _check_amounts(node: Any, name: str = "") -> None:
             _check_amounts(value, name)
     elif isinstance(node, float) or (isinstance(node, bool) and name in WHOLE):
         kind = type(node).__name__
-        raise TypeError(f"{name} must be an int, in minor units if it is an amount, not a {kind}.")
+        raise TypeError(
+            f"{name} must be an int, not a {kind}. Amounts are in minor units: NGN 2,500.00 is 250000."
+        )

@@ -74,12 +74,14 @@ def from_profile(name: str) -> Credentials:
     """
     found = profiles().get(name)
     if not isinstance(found, dict):
-        raise NoCredentials(f"There is no profile {name} in {profiles_file()}.")
+        raise NoCredentials(
+            f"There is no profile {name} in {profiles_file()}. `sluice login --name {name}` stores it."
+        )
     return _of_document(found, source=f"the profile {name}")
 
 
 def from_sandbox(folder: Path | None = None) -> Credentials:
-    """Return the keys of a sandbox's demo business, by default of the sandbox that was started last.
+    """Return the keys of a sandbox's demo business, by default of the one that was last started from this folder.
 
     :raises NoCredentials: there is none
     """
@@ -88,7 +90,7 @@ def from_sandbox(folder: Path | None = None) -> Credentials:
     if not file.is_file():
         raise NoCredentials(
             f"No keys: there is no sandbox in {place.absolute()}. If yours is elsewhere: "
-            "`sluice login --sandbox DIR` or SANDBOX_DATA=DIR (make run prints it); in Python also "
+            "`sluice login --sandbox DIR` or SANDBOX_DATA=DIR (make run prints it); in a program "
             f"Sluice.from_sandbox(DIR). Otherwise start one with `make run`, or set {ALL_VARIABLES}."
         )
     found = _of_document(_read(file), source=f"the sandbox in {place}")

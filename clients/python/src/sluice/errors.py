@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+NEW_REFERENCE = "Use a new reference, or repeat the first request exactly."
 SIGNED_LINES = ("timestamp", "nonce", "method", "target", "body hash")
 
 
@@ -119,6 +120,11 @@ class Conflict(ApiError):
 
 class DuplicateReference(Conflict):
     """The reference belongs to another request, whose result has `id` and had `first_status` just now."""
+
+    def _text(self) -> str:
+        if not self.id:
+            return super()._text()
+        return f"{super()._text()}\nThe first request made {self.id}, {self.first_status}. {NEW_REFERENCE}"
 
     @property
     def id(self) -> str:

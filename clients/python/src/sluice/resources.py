@@ -30,6 +30,7 @@ ADVANCE = "/api/sandbox/advance"
 CHECKS_PREFIX = "check-"
 CHECK_LETTERS = 24
 POLL_SECONDS = 1.0
+LISTED = " `sandbox.scenarios()` and `sluice trigger --list` list them."
 WIRE = {"three_ds": "3ds"}  # names that may not begin with a digit in Python
 
 
@@ -338,7 +339,7 @@ class Sandbox(Resource):
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3)
             question = f" Did you mean {' or '.join(near)}?" if near else ""
-            raise UnknownScenario(f"There is no scenario {name}.{question}")
+            raise UnknownScenario(f"There is no scenario {name}.{question or LISTED}")
         return play(self._caller, known[name], changes)
 
     def advance_payment(self, reference: str) -> models.AdvancedPayment:
@@ -384,6 +385,12 @@ class UnknownArgument(SluiceError, TypeError):
     """A method has no such argument."""
 
 
+class WrongReference(SluiceError, ValueError):
+    """A reference is empty, or has a slash, so that it can't be part of a path."""
+
+    exit_code = 2
+
+
 def _known(given: Mapping[str, Any], arguments: Any, *, keep_none: bool = False) -> dict[str, Any]:
     """Return the arguments under the names of the API, without those that are None unless None removes a value.
 
@@ -408,6 +415,12 @@ def _present(**values: Any) -> dict[str, Any]:
 
 
 def _path(*parts: str) -> str:
-    """Return a path; references are quoted as they are signed."""
+    """Return a path; references are quoted as they are signed.
+
+    :raises WrongReference: a reference is empty, or has a slash
+    """
     first, *others = parts
+    for part in others:
+        if not part or "/" in part:
+            raise WrongReference(f"{part!r} is no reference: it is empty, or has a slash.")
     return "/".join([first, *(quote(part, safe="-._~:") for part in others)])

@@ -139,7 +139,7 @@ class HttpTransport:
             connection.connect()
         except (OSError, http.client.HTTPException) as problem:
             connection.close()
-            raise NotSent(f"{self._host} could not be reached: {_words(problem)}.") from problem
+            raise NotSent(f"{self._authority} could not be reached: {_words(problem)}.") from problem
         connection.sock.settimeout(self._read_timeout)
         return connection
 
