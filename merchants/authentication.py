@@ -1,14 +1,12 @@
 """Authentication of signed API requests. The order of the checks is documented in `docs/signing.md`."""
 
 import time
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
 import structlog
 from django.conf import settings
-from django.db import models
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework import status
@@ -16,12 +14,11 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from kit.api.errors import Problem
-from kit.db.batched_purge import PIECE
 from kit.masking import mask_target
-from merchants import signing
+from merchants import nonces, signing
 from merchants.api_requests import noted_on
 from merchants.key_cache import key_cache
-from merchants.models import ApiKey, Business, Nonce
+from merchants.models import ApiKey, Business
 from merchants.signed_headers import HEADERS, form_error
 
 SCHEME = "Sluice-HMAC-SHA256"
@@ -173,21 +170,9 @@ def out_of_range(timestamp: str, *, header: str = "X-Timestamp") -> TimestampOut
 
 def _use(api_key: ApiKey, nonce: str, now: datetime) -> bool:
     """Record the nonce if it is new and the key is still valid."""
-    if not Nonce.objects.use(nonce, api_key=api_key, now=now):
+    if not nonces.use(nonce, api_key=api_key, now=now):
         return False
     if api_key.last_used_at is None:  # the first use is recorded at once, later ones by the request log
         ApiKey.objects.filter(pk=api_key.pk).update(last_used_at=now)
         api_key.last_used_at = now
     return True
-
-
-def old_nonces(*, now: datetime) -> models.QuerySet[Nonce]:
-    """Return nonces whose timestamps are no longer accepted."""
-    return Nonce.objects.filter(used_at__lt=now - timedelta(seconds=settings.NONCE_RETENTION))
-
-
-def purge_nonces(*, now: datetime) -> Iterator[int]:
-    """Delete old nonces in batches, oldest first; yield the number of each batch."""
-    while oldest := list(old_nonces(now=now).order_by("used_at").values_list("used_at", flat=True)[:PIECE]):
-        deleted, _ = Nonce.objects.filter(used_at__lte=oldest[-1]).delete()
-        yield deleted

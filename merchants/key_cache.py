@@ -1,6 +1,6 @@
 """Cache of key pairs, per process.
 
-The cache saves a query. The statement that records the request's nonce (`Nonce.objects.use`) checks the key again,
+The cache saves a query. The statement that records the request's nonce (`nonces.use`) checks the key again,
 so a revoked key stops working at once. Other changes, such as the currencies of the business, take effect within
 CACHED_FOR.
 """

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
 from django.db.models.functions import Lower
 
 from kit import colours, time_zones
@@ -234,28 +234,6 @@ class ApiKey(models.Model):
         return self.access == self.Access.FULL
 
 
-class NonceQuerySet(models.QuerySet["Nonce"]):
-    def use(self, nonce: str, *, api_key: ApiKey, now: datetime) -> bool:
-        """Record a nonce in one statement; return False if it was used before or the key is no longer usable.
-
-        The key must be usable (`ApiKey.is_usable`) and have the same access as the given one.
-        """
-        moment = connection.ops.adapt_datetimefield_value(now)
-        with connection.cursor() as cursor:
-            cursor.execute(_USE_NONCE, [nonce, moment, api_key.pk, str(api_key.access), moment])
-            return int(cursor.rowcount) == 1
-
-
-_USE_NONCE = """
-    INSERT INTO merchants_nonce (api_key_id, nonce, used_at)
-    SELECT api_key.id, %s, %s
-    FROM merchants_apikey api_key JOIN merchants_business business ON business.id = api_key.business_id
-    WHERE api_key.id = %s AND api_key.access = %s AND business.is_active
-      AND api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > %s)
-    ON CONFLICT DO NOTHING
-"""
-
-
 class Nonce(models.Model):
     """A used nonce. Its row in the database prevents a replay."""
 
@@ -263,8 +241,6 @@ class Nonce(models.Model):
     api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, db_index=False, related_name="+")
     nonce = models.CharField(max_length=128)
     used_at = models.DateTimeField(db_index=True)
-
-    objects: ClassVar = NonceQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.nonce

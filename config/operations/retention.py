@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from merchants import authentication, request_log
+from merchants import nonces, request_log
 from merchants.models import Invitation, LimitSlot
 from payments.services import idempotency, link_retention
 from webhooks import exams, listeners
@@ -78,7 +78,7 @@ def _by_keys(old: OldRows) -> Purge:
 EVERYTHING = (
     Kept("card_number_hashes", "hash of a card number", "hashes of card numbers",
          idempotency.old_card_number_hashes, idempotency.erase_card_number_hashes),
-    Kept("nonces", "nonce", "nonces", authentication.old_nonces, authentication.purge_nonces),
+    Kept("nonces", "nonce", "nonces", nonces.old_nonces, nonces.purge_nonces),
     Kept("requests", "logged request", "logged requests",
          request_log.old_requests, request_log.purge_requests),
     Kept("failed_calls", "count of failed calls", "counts of failed calls",
