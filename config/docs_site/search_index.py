@@ -20,6 +20,7 @@ from config.docs_site.reference.fields import FieldRow
 from config.docs_site.reference.pages import Kind, ReferencePage, pages
 from config.error_codes import ERROR_CODES
 from config.openapi.generated import document
+from kit.api.field_codes import FIELD_CODES
 from payments import outcomes, sandbox_guide
 from payments.scenarios import scenarios
 from webhooks.models import Event
@@ -50,6 +51,7 @@ def entries() -> tuple[Entry, ...]:
             _pages(),
             _fields(),
             _errors(),
+            _field_codes(),
             _outcomes(),
             _scenarios(),
             _test_data(),
@@ -134,6 +136,21 @@ def _errors() -> Iterator[Entry]:
             keys=_keys({code, kind.title}),
             weight=1.5,
         )
+
+
+def _field_codes() -> Iterator[Entry]:
+    """Yield the codes of single fields, except those that are also codes of whole errors."""
+    for code, each in FIELD_CODES.items():
+        if code not in ERROR_CODES:
+            yield Entry(
+                kind="Field error",
+                title=code,
+                address=f"{reverse('errors')}#field-{code}",
+                text=f"{each.meaning} {each.help}".replace("`", ""),
+                trail="errors[].code",
+                keys=_keys({code}),
+                weight=1.5,
+            )
 
 
 def _outcomes() -> Iterator[Entry]:

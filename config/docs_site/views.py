@@ -20,6 +20,7 @@ from config.docs_site.reference.pages import OF_MOST_CALLS, pages_with_error
 from config.error_codes import ERROR_CODES
 from config.problems import problem_response
 from dashboard.memberships import NotInThisRole
+from kit.api.field_codes import FIELD_CODES
 from payments import sandbox_guide
 
 
@@ -118,12 +119,13 @@ def events_page(request: HttpRequest) -> HttpResponse:
 
 
 def errors_page(request: HttpRequest) -> HttpResponse:
-    """List every code of the API's errors by its HTTP status."""
+    """List every code of the API's errors by its HTTP status, and every code of a field."""
     by_status = groupby(
         sorted(ERROR_CODES.items(), key=lambda item: item[1].status), lambda item: item[1].status
     )
     groups = [{"status": HTTPStatus(status), "problems": list(problems)} for status, problems in by_status]
-    return render_docs(request, "docs/errors.html", here="errors", groups=groups)
+    fields = [(code, each, code in ERROR_CODES) for code, each in FIELD_CODES.items()]
+    return render_docs(request, "docs/errors.html", here="errors", groups=groups, fields=fields)
 
 
 def error_page(request: HttpRequest, code: str) -> HttpResponse:

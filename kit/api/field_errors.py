@@ -6,6 +6,7 @@ from typing import Any, Self, TypeAlias
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
+from kit.api.field_codes import FieldCode
 from kit.masking import mask_card_numbers
 
 Errors: TypeAlias = dict[str, Any]
@@ -19,7 +20,7 @@ MOST_SUGGESTIONS = 20
 LONGEST_NAME = 100
 
 
-def error(message: str, code: str) -> list[ErrorDetail]:
+def error(message: str, code: FieldCode) -> list[ErrorDetail]:
     return [ErrorDetail(message, code=code)]
 
 

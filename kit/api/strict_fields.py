@@ -22,6 +22,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import empty
 
+from kit.api.field_codes import FieldCode
 from kit.api.field_errors import Errors, InvalidFields, error, unknown_fields
 from kit.banks import ACCOUNT_NUMBER
 from kit.countries import ALPHA3
@@ -73,7 +74,7 @@ class StrictField(Strict, serializers.Field):
         super().__init__(**{"help_text": self.MEANING} | options)
         self.example = self.EXAMPLE if example is None else example
 
-    def refuse(self, message: str, code: str = "invalid") -> NoReturn:
+    def refuse(self, message: str, code: FieldCode = "invalid") -> NoReturn:
         raise ValidationError(message, code=code)
 
     def to_representation(self, value: Any) -> Any:

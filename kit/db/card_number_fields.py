@@ -18,7 +18,7 @@ Masking and refusing are done by the columns, so that no form, view or command c
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from django.core.exceptions import ValidationError
@@ -27,7 +27,7 @@ from django.db.models.query_utils import DeferredAttribute
 
 from kit.masking import SEPARATOR, mask_card_numbers, mask_target
 
-MISPLACED = "card_number_misplaced"  # code of the error
+MISPLACED: Final = "card_number_misplaced"  # code of the error
 REFUSAL = "This field may not hold a card number."
 
 # Names of fields that are stored as sent. Values below these names aren't masked.

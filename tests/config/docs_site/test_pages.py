@@ -18,6 +18,8 @@ from django.test import Client, RequestFactory
 from config.docs_site import views
 from config.docs_site.guides import GUIDES, page, samples
 from config.error_codes import ERROR_CODES
+from config.templatetags.prose import code_words
+from kit.api.field_codes import FIELD_CODES
 from payments.models import Transaction
 from payments.sandbox_triggers import (
     CARD_AMOUNTS,
@@ -326,6 +328,14 @@ class TestErrorPages:
 
         for code in ERROR_CODES:
             assert f'href="/docs/errors/{code}"' in page
+
+    def test_explain_every_code_of_a_field(self, visitor):
+        page = audited(visitor.get("/docs/errors/"))
+
+        for code, explanation in FIELD_CODES.items():
+            row = page.partition(f'id="field-{code}"')[2].partition("</tr>")[0]
+            assert code_words(explanation.meaning) in row
+            assert code_words(explanation.help) in row
 
     @pytest.mark.parametrize("code", ERROR_CODES)
     def test_show_title_status_and_advice(self, visitor, code):

@@ -8,6 +8,7 @@ import pytest
 from config.docs_site.search import LONGEST_QUERY, marked, search
 from config.docs_site.search_index import entries
 from config.error_codes import ERROR_CODES
+from kit.api.field_codes import FIELD_CODES
 from tests.config.docs_site.test_pages import audited
 from webhooks.models import Event
 
@@ -29,6 +30,11 @@ class TestRanking:
     @pytest.mark.parametrize("code", ERROR_CODES)
     def test_finds_an_error_by_its_code_first(self, code):
         assert first(code).address == f"/docs/errors/{code}"
+
+    @pytest.mark.parametrize("code", FIELD_CODES)
+    def test_finds_the_code_of_a_field_first(self, code):
+        page = f"/docs/errors/{code}" if code in ERROR_CODES else f"/docs/errors/#field-{code}"
+        assert first(code).address == page
 
     @pytest.mark.parametrize("event", Event.labels)
     def test_finds_an_event_by_its_name_first(self, event):
