@@ -15,6 +15,7 @@ from payments.models import InvalidState, Transaction
 from payments.outcomes import CANCELLED
 from payments.services import transitions
 from payments.services.intents import find, lock
+from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
@@ -56,16 +57,12 @@ def cancel(
 
 def _require_waiting(transaction: Transaction, session: Session | None, *, now: datetime) -> None:
     if transaction.awaiting not in WAITING_FOR_PAYER:
-        raise InvalidState(_WHY_NOT.get(Awaiting(transaction.awaiting), _NOT_WAITING))
+        advice = " Void it to release the authorisation." if transaction.awaiting == Awaiting.CAPTURE else ""
+        raise InvalidState(f"{NOT_WAITING} {described(transaction)}{advice}")
     ends = session.expires_at if session is not None else transaction.expires_at
     if ends is None or ends <= now:
         raise InvalidState("The time to pay is over. The payment is about to expire.")
 
 
 WAITING_FOR_PAYER = (Awaiting.PAYER, Awaiting.TRANSFER)
-_NOT_WAITING = "Only a payment that waits for its payer can be cancelled."
-_WHY_NOT = {
-    Awaiting.RAIL: "The payment is being processed. Its outcome is not known yet.",
-    Awaiting.REVERSAL: "The payment is being reversed.",
-    Awaiting.CAPTURE: "The payment is authorised. Void it to release the authorisation.",
-}
+NOT_WAITING = "Only a payment that waits for its payer can be cancelled."

@@ -21,6 +21,7 @@ from payments.rails.protocol import RailAnswer
 from payments.services import ledger_entries, opt_in_events, transitions
 from payments.services.intents import lock
 from payments.services.rail_queries import query_leases
+from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 
 Kind = CardOperation.Kind
@@ -90,11 +91,14 @@ def require_capturable(transaction: Transaction, *, now: datetime) -> None:
     :raises InvalidState: it isn't authorised, has expired, or is being captured or voided
     """
     if transaction.awaiting != Transaction.Awaiting.CAPTURE:
-        raise InvalidState("Only an authorised payment that was not captured or voided allows this.")
+        raise InvalidState(
+            f"Only an authorised payment that was not captured or voided allows this. {described(transaction)}"
+        )
     if transaction.expires_at is None or transaction.expires_at <= now:
         raise InvalidState("The authorisation has expired.")
-    if is_capture_or_void_under_way(transaction):
-        raise InvalidState("A capture or void of this payment is in progress.")
+    under_way = effective_capture_or_void(transaction)
+    if under_way is not None:
+        raise InvalidState(f"A {under_way.kind} of this payment is in progress.")
 
 
 def effective_capture_or_void(transaction: Transaction) -> CardOperation | None:

@@ -20,6 +20,7 @@ from payments.services import operations, rail_choices
 from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
 from payments.services.rail_orders import card_order, operation_order, refund_order
+from payments.services.state_descriptions import described
 from payments.services.transfers import return_destinations
 from payments.services.transitions import Cause
 from virtual_accounts.models import Transfer
@@ -122,7 +123,7 @@ def _open(
     if replay is not None:
         return replay
     if transaction.status != Transaction.Status.SUCCESS:
-        raise InvalidState("Only a successful payment can be refunded.")
+        raise InvalidState(f"Only a successful payment can be refunded. {described(transaction)}")
     destination = _destination_fields(transaction, request)
     amount = _refundable_amount(transaction, request.get("amount"))
     rail = rail_choices.require(line)
@@ -173,8 +174,13 @@ def _refundable_amount(transaction: Transaction, asked: int | None) -> int:
     left = transaction.amount_refundable
     if left == 0:
         if asked is not None:
-            raise AmountTooLarge("Nothing is left to refund.")
-        raise InvalidState("Nothing is left to refund.")
+            raise AmountTooLarge(_nothing_left(transaction))
+        raise InvalidState(_nothing_left(transaction))
     if asked is not None and asked > left:
         raise AmountTooLarge(f"At most {left} is left to refund.", limit=left)
     return left if asked is None else asked
+
+
+def _nothing_left(transaction: Transaction) -> str:
+    pending = transaction.operations.filter(kind=Kind.REFUND, status=CardOperation.Status.PENDING).exists()
+    return f"Nothing is left to refund: all of it was refunded{' or is being refunded' if pending else ''}."

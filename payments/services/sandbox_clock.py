@@ -18,6 +18,7 @@ from payments.services.intents import lock
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.rail_queries.query_leases import Unanswered
+from payments.services.state_descriptions import described
 
 RETURN_REASON = "Account closed"
 
@@ -55,7 +56,9 @@ def advance(
         transaction, actor=actor, now=clock()
     )
     if done is None:
-        raise InvalidState("This payment is not waiting for anything that can be advanced.")
+        raise InvalidState(
+            f"This payment is not waiting for anything that can be advanced. {described(transaction)}"
+        )
     return done
 
 

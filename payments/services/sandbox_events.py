@@ -18,6 +18,7 @@ from webhooks.models import Delivery
 
 ACTION = "sandbox.event_advanced"
 LONGEST_WAIT = timedelta(seconds=12)  # for the attempt, which takes up to 10
+RESENDABLE = {Delivery.State.DELIVERED, Delivery.State.DEAD}
 PAUSE = 0.05  # seconds between two queries for the result of the attempt
 # Calls of a process that wait for more than a turn. Each occupies a web thread, of which a process has few, and a slow
 # endpoint of one business must not stop the others'.
@@ -59,9 +60,9 @@ def make_attempt_due(
     now = clock()
     target = str(delivery.pk)
     if not webhooks.make_due_now(delivery.pk, now=now):
-        raise InvalidState(
-            "No attempt of this event is planned for later: it was delivered, or it is dead. You can resend it."
-        )
+        state = "being sent" if delivery.state == Delivery.State.WAITING else delivery.state
+        advice = " You can resend it." if delivery.state in RESENDABLE else ""
+        raise InvalidState(f"No attempt of this event is planned for later. It is {state}.{advice}")
     if sandbox_turns.is_taken(delivery.business, action=ACTION, target=target, now=now):
         raise InvalidState("This event is being advanced by another call.")
     audit.record(

@@ -565,7 +565,7 @@ class TestUnappliedMoney:
         assert (late_money.state, late_money.reason, late_money.actor) == (
             "credited", "Theirs.", "staff@example.com",
         )  # fmt: skip
-        assert "already returned or credited" in self.decide(staff, late_money, "return", reason="Again.")
+        assert "This money was already " in self.decide(staff, late_money, "return", reason="Again.")
 
     def test_is_returned_to_a_named_account(self, staff, late_money):
         said = self.decide(

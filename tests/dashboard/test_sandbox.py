@@ -321,7 +321,7 @@ class TestRetry:
         answer = browser.post(f"{SANDBOX}retry/{delivery.pk}/", follow=True)
 
         assert (
-            "No attempt of this event is planned for later: it was delivered, or it is dead."
+            "No attempt of this event is planned for later. It is dead. You can resend it."
             in answer.content.decode()
         )
 

@@ -24,6 +24,7 @@ from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
 from payments.services import ledger_entries, opt_in_events, transitions
 from payments.services.intents import lock
+from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 
 Applied, Why = PayoutReturn.Applied, PayoutReturn.Why
@@ -94,7 +95,7 @@ def reverse(
     """
     payout = lock(transaction_id)
     if not can_be_reversed(payout):
-        raise InvalidState("Only a successful payout can be reversed.")
+        raise InvalidState(f"Only a successful payout can be reversed. {described(payout)}")
     left = amount_left(payout)
     if not left:
         return None

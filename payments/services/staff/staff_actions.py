@@ -16,6 +16,7 @@ from payments.models import CardOperation, InvalidState, Proposal, SettlementBat
 from payments.services.payouts import payout_returns
 from payments.services.settlement import batch_decisions
 from payments.services.staff import resolutions
+from payments.services.state_descriptions import described
 from payments.services.transfers import unapplied_decisions
 from payments.settlement_transitions import BATCH_TRANSITIONS
 from virtual_accounts.models import UnappliedMoney
@@ -112,7 +113,7 @@ def payout_reversal(payout: Transaction, *, reason: str) -> StaffAction:
     :raises InvalidState: it isn't a successful payout.
     """
     if not payout_returns.can_be_reversed(payout):
-        raise InvalidState("Only a successful payout can be reversed.")
+        raise InvalidState(f"Only a successful payout can be reversed. {described(payout)}")
     amount = payout_returns.amount_left(payout)
     return _about(payout, Action.REVERSE_PAYOUT, target=payout.pk, amount=amount, reason=reason)
 

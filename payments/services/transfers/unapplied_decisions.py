@@ -183,7 +183,7 @@ def lock_open(unapplied_id: UUID) -> UnappliedMoney:
     """
     money = unapplied_queries.lock(unapplied_id)
     if not money.is_open:
-        raise NotOpen
+        raise NotOpen(f"This money was already {money.state}.")
     return money
 
 
