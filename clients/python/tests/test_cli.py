@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 from contextlib import nullcontext
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -248,7 +249,17 @@ class TestEvents:
         (line,) = trigger._refusal(self.RECORD, trigger._refused(client, self.RECORD))
 
         assert line.startswith(told)
-        assert line.endswith(f" s. See `sluice events show {self.ID}`.")
+        assert line.endswith(f". See `sluice events show {self.ID}`.")
+
+    def test_advance_says_when_the_next_attempt_is_due(self, monkeypatch, capfd):
+        due = datetime.now(timezone.utc) + timedelta(hours=7, minutes=13, seconds=30)
+        record = SimpleNamespace(**vars(self.RECORD) | {"next_attempt_at": due.isoformat()})
+        sandbox = SimpleNamespace(advance_event=lambda event_id: record)
+        client = nullcontext(SimpleNamespace(sandbox=sandbox))
+        monkeypatch.setattr("sluice.cli.advance.connect_to_sandbox", lambda options: client)
+
+        assert main(["advance", "event", self.ID]) == 0
+        assert f"next attempt {due.isoformat()} (in 7 h 13 min)" in capfd.readouterr().out
 
     def test_trigger_says_no_more_of_what_was_delivered(self):
         delivered = SimpleNamespace(**vars(self.RECORD) | {"state": "delivered"})

@@ -6,7 +6,7 @@ import argparse
 
 from sluice.cli.arguments import Subparsers, add_caller, add_command, event_id
 from sluice.cli.connection import connect_to_sandbox
-from sluice.cli.output import money, show, table
+from sluice.cli.output import money, show, table, time_until
 
 STATES = ["pending", "approved", "released", "rejected"]
 
@@ -63,7 +63,8 @@ def _payment(options: argparse.Namespace) -> int:
 def _event(options: argparse.Namespace) -> int:
     with connect_to_sandbox(options) as client:
         event = client.sandbox.advance_event(options.event_id)
-    next_attempt = f", next attempt {event.next_attempt_at}" if event.next_attempt_at else ""
+    due = event.next_attempt_at
+    next_attempt = f", next attempt {due} ({time_until(due)})" if due else ""
     made = f"attempt {event.attempts_made}: {event.event} is {event.state}{next_attempt}"
     show(event, options, lines=lambda: [made])
     return 0

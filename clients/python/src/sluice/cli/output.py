@@ -8,9 +8,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from sluice.model import Model
+
+UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))  # seconds of each
 
 
 def say(text: str) -> None:
@@ -96,3 +99,28 @@ DECIMALS = dict.fromkeys(
     ],
     0,
 ) | dict.fromkeys(["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"], 3)
+
+
+def time_until(moment: str, *, now: datetime | None = None) -> str:
+    """Return how long it is until a time of the API, in its two largest units. A time that is over is `now`.
+
+    >>> time_until("2026-01-31T15:13:20Z", now=datetime(2026, 1, 31, 8, tzinfo=timezone.utc))
+    'in 7 h 13 min'
+    """
+    due = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    return interval(max(round((due - (now or datetime.now(timezone.utc))).total_seconds()), 0))
+
+
+def interval(seconds: int) -> str:
+    """Return a number of seconds as an interval from now.
+
+    >>> [interval(seconds) for seconds in (0, 28, 60, 130, 3600, 26_000, 86_400, 180_000)]
+    ['now', 'in 28 s', 'in 1 min', 'in 2 min 10 s', 'in 1 h', 'in 7 h 13 min', 'in 1 d', 'in 2 d 2 h']
+    """
+    parts: list[tuple[int, str]] = []
+    for size, unit in UNITS:
+        count, seconds = divmod(seconds, size)
+        if count or parts:
+            parts.append((count, unit))
+    words = [f"{count} {unit}" for count, unit in parts[:2] if count]
+    return f"in {' '.join(words)}" if words else "now"

@@ -6,13 +6,12 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
 from typing import Any
 
 from sluice._models import EventAttempt, EventRecord, Scenario
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.connection import connect_to_sandbox
-from sluice.cli.output import plain, say, show, table
+from sluice.cli.output import plain, say, show, table, time_until
 from sluice.client import Sluice
 from sluice.scenarios import Played, WrongChange
 
@@ -181,5 +180,4 @@ def _refusal(event: EventRecord | None, attempt: EventAttempt | None) -> Iterato
 def _next_attempt(event: EventRecord) -> str:
     if event.next_attempt_at is None:
         return "no attempt is planned"
-    due = datetime.fromisoformat(event.next_attempt_at.replace("Z", "+00:00"))
-    return f"next attempt in {max(round((due - datetime.now(timezone.utc)).total_seconds()), 0)} s"
+    return f"next attempt {time_until(event.next_attempt_at)}"
