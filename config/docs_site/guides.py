@@ -33,14 +33,29 @@ LONG_PATH = 3  # segments, from which on a path may break
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """A page of the documentation that is written as a file. The file is relative to `docs/`."""
+    """A page of the documentation that is written as a file. Files are relative to `docs/`.
+
+    The text of the file `more` follows as its last section.
+    """
 
     slug: str
     title: str
     summary: str
     file: str
+    more: str = ""
+
+    @property
+    def exists(self) -> bool:
+        """Whether the installation has the file. It may leave out the folder `clients/`."""
+        return (DOCS / self.file).is_file()
+
+    def read(self) -> str:
+        """Return the Markdown text."""
+        text = (DOCS / self.file).read_text()
+        return f"{text}\n#{(DOCS / self.more).read_text()}" if self.more else text
 
 
+CLIENT_ERRORS = "client-errors.md"
 GUIDES: dict[str, Guide] = {
     guide.slug: guide
     for guide in (
@@ -59,9 +74,12 @@ GUIDES: dict[str, Guide] = {
         Guide("addresses", "URLs and access", "The access rules, reauthentication and limits of every URL.", "addresses.md"),
         Guide("rails", "Rails", "Connect an acquirer and a bank.", "rails.md"),
         Guide("bank-transfers", "Bank notifications", "Notifications from the bank that hosts virtual accounts.", "bank-transfers.md"),
+        Guide("python-client", "Python client", "The library and command-line tool for Python.", "../clients/python/README.md", CLIENT_ERRORS),
+        Guide("node-client", "Node client", "The library for Node.js and TypeScript.", "../clients/node/README.md", CLIENT_ERRORS),
         Guide("invariants", "Ledger invariants", "The rules that check_ledger checks.", "invariants.md"),
         Guide("changelog", "Changelog", "What changed in each release.", "../CHANGELOG.md"),
     )
+    if guide.exists
 }  # fmt: skip
 
 
@@ -143,8 +161,8 @@ _PAGE_OF = {guide.file: guide.slug for guide in GUIDES.values()}
 
 @lru_cache(maxsize=len(GUIDES))
 def page_of(guide: Guide) -> Page:
-    """Return a guide's page. Each file is read once per process."""
-    return page((DOCS / guide.file).read_text(), file=guide.file)
+    """Return a guide's page. Its files are read once per process."""
+    return page(guide.read(), file=guide.file)
 
 
 def page(markdown: str, *, file: str) -> Page:
@@ -166,7 +184,7 @@ def page(markdown: str, *, file: str) -> Page:
 
 def tokens_of(guide: Guide) -> tuple[str, list[Token]]:
     """Return the title of a guide, and the tokens of the rest."""
-    return tokens_in((DOCS / guide.file).read_text())
+    return tokens_in(guide.read())
 
 
 def tokens_in(markdown: str) -> tuple[str, list[Token]]:

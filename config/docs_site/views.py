@@ -62,12 +62,16 @@ def navigation() -> list[tuple[str, list[Entry]]]:
         "Every endpoint with its fields, responses and examples.",
     )
     return [
-        ("Get started", [_entry("quickstart"), _entry("signing"), test_data]),
+        ("Get started", [_entry("quickstart"), _entry("signing"), *_clients(), test_data]),
         ("Payments and payouts", [_entry(slug) for slug in ("card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links", "settlement")]),
         ("Webhooks", [_entry("webhooks"), events, errors, _entry("limits")]),
         ("Reference", [reference, _entry("changelog")]),
         ("Operations", [_entry(slug) for slug in ("operations", "security", "addresses", "rails", "bank-transfers", "invariants")]),
     ]  # fmt: skip
+
+
+def _clients() -> list[Entry]:
+    return [_entry(slug) for slug in ("python-client", "node-client") if slug in GUIDES]
 
 
 def _entry(slug: str) -> Entry:

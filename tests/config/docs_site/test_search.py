@@ -77,9 +77,14 @@ class TestRanking:
     def test_knows_other_words_for_lists(self, query):
         assert first(query).address == "/api/docs#lists"
 
-    @pytest.mark.parametrize("query", ["sdk", "npm", "pip", "library", "Node library"])
+    @pytest.mark.parametrize("query", ["sdk", "npm", "pip", "library"])
     def test_knows_other_words_for_the_clients(self, query):
         assert first(query).address == CLIENTS
+
+    @pytest.mark.parametrize("language", ["Python", "Node"])
+    def test_knows_the_client_of_a_language(self, language):
+        for query in (f"{language} client", f"{language} library"):
+            assert first(query).address == f"/docs/{language.lower()}-client"
 
     def test_ignores_words_that_mean_nothing(self):
         assert [each.address for each in search("how to rotate a key").shown] == [
