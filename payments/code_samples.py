@@ -127,11 +127,11 @@ def _node(call: SampleCall) -> Iterator[str]:
     if found.method.is_list:
         awaited = "await " if found.method.has_pages else ""
         yield _node_call(f"for {awaited}(const {result} of ", found) + ") {"
-        yield f"  console.log({_shown(found)});"
+        yield f"  console.log({_shown_in_node(found)});"
         yield "}"
     else:
         yield _node_call(f"const {result} = ", found) + ";"
-        yield f"console.log({_shown(found)});"
+        yield f"console.log({_shown_in_node(found)});"
 
 
 def _node_call(start: str, found: Found) -> str:
@@ -170,6 +170,16 @@ def _shown(found: Found) -> str:
     if result.name == "payment" and "3ds" in (found.named or {}):
         shows[-1] = "redirect_link"
     return ", ".join(f"{result.name}.{field}" for field in shows) or result.name
+
+
+def _shown_in_node(found: Found) -> str:
+    """Return what a sample prints. TypeScript knows that a nested object may be absent.
+
+    >>> request = {"request_type": "payment", "payment_method": "virtual_account"}
+    >>> print(sample(SampleCall("POST", "/api/payments", request), "node").splitlines()[-1])
+    console.log(payment.status, payment.virtual_account_details?.account_number);
+    """
+    return re.sub(r"\b(\w+\.\w+)\.", r"\1?.", _shown(found))
 
 
 def _comment(name: str, fields: Mapping[str, Any]) -> str:
