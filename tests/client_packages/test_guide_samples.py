@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.docs.flows import GUIDES, Answer, approve, code_of, filled, of_new_business, play
+from tests.client_packages.programs import run as run_program
+from tests.docs.flows import GUIDES, Answer, approve, blocks, code_of, filled, of_new_business, play
 
 pytestmark = pytest.mark.clients
 
@@ -80,3 +81,29 @@ def test_node_samples_get_the_same_responses(guide, project, variables):
             return Answer(0, json.loads(run(filled(code_of("Node", line, body), before))))
 
         play(guide, send, approve)
+
+
+STRICT = [
+    "--noEmit",
+    "--strict",
+    "--noUncheckedIndexedAccess",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2022",
+    "--lib",
+    "es2023",
+]
+
+
+def test_node_samples_are_valid_in_strict_typescript(node_client, project):
+    package = project / "node_modules" / "sluice-client"
+    (package / "index.d.ts").write_text(f'export * from "{node_client}/src/index.js";')
+    (project / "package.json").write_text('{"type": "module"}')
+    requests = [each for guide in GUIDES for each in blocks(guide) if not each[0].startswith("HTTP/1.1 ")]
+    for number, (line, body) in enumerate(requests):
+        (project / f"sample-{number}.ts").write_text(code_of("Node", line, body))
+    types = ["--typeRoots", str(node_client / "node_modules" / "@types"), "--types", "node"]
+
+    tsc = node_client / "node_modules" / ".bin" / "tsc"
+    run_program(tsc, *STRICT, *types, *sorted(map(str, project.glob("sample-*.ts"))))
