@@ -52,6 +52,7 @@ SYNONYMS = {  # the word that the documentation uses
 }  # fmt: skip
 
 EXACT, WHOLE_TITLE, IN_KEY = 1000.0, 300.0, 60.0
+SHORTEST_PREFIX = 3  # characters of a term that is marked as the first part of a longer word
 TITLE_BEGINS, TITLE_WORD, TITLE_PART, TEXT = 40.0, 25.0, 10.0, 4.0
 
 
@@ -186,14 +187,24 @@ def snippet(text: str, terms: Sequence[str]) -> str:
 
 
 def marked(text: str, terms: Sequence[str]) -> SafeString:
-    """Return a text as HTML with its terms marked.
+    """Return a text as HTML with its terms marked, where a word is one or begins with one.
 
-    >>> print(marked("Send <b>amount</b>", ["amount"]))
-    Send &lt;b&gt;<mark>amount</mark>&lt;/b&gt;
+    >>> print(marked("Send <b>amounts</b>", ["amount"]))
+    Send &lt;b&gt;<mark>amount</mark>s&lt;/b&gt;
+    >>> print(marked("no_price is below no price", ["no", "be", "price"]))
+    no_<mark>price</mark> is below <mark>no</mark> <mark>price</mark>
     """
     longest_first = sorted(terms, key=len, reverse=True)
-    parts = re.split(f"({'|'.join(map(re.escape, longest_first))})", text, flags=re.IGNORECASE)
+    parts = re.split(f"({'|'.join(map(_at_a_word, longest_first))})", text, flags=re.IGNORECASE)
     return format_html_join("", "{}", ((part,) for part in _elements(parts)))
+
+
+def _at_a_word(term: str) -> str:
+    """Return the pattern of a term at the start of a word. A shorter term than `SHORTEST_PREFIX` must be all of it."""
+    start = r"(?<![^\W_])" if term[0].isalnum() else ""
+    if len(term) < SHORTEST_PREFIX and term.isalnum():
+        return rf"(?<!\w){re.escape(term)}(?!\w)"
+    return start + re.escape(term)
 
 
 def _elements(parts: Sequence[str]) -> Iterator[str]:
