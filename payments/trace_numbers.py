@@ -21,7 +21,9 @@ ROUND = 999_999  # STANs: 000001 to 999999, then again from 000001
 BLOCK = 100  # numbers per reservation
 PER_HOUR = 900_000  # limit per hour, because an RRN consists of the hour and the STAN
 PER_SECOND = 10  # minimum rate of the counter, so that a restored backup doesn't repeat numbers
-FAILOVER_GAP = 100_000  # numbers skipped after a failover, because the new server may lack the last blocks
+# Numbers skipped after a failover, because the new server may lack the last blocks: at most a quarter of those that the
+# hour has left, so that no number of failovers uses up an hour.
+FAILOVER_GAP = 100_000
 HOUR = 3_600  # seconds
 
 
@@ -115,7 +117,11 @@ def _reserve() -> Block:
 # The counter's next number. `excluded` has the values of a first reservation at this time.
 _FIRST = """
     {greatest}(
-        counter.taken + CASE WHEN counter.server = excluded.server THEN 0 ELSE %(gap)s END,
+        counter.taken + CASE
+            WHEN counter.server = excluded.server THEN 0
+            WHEN counter.hour <> excluded.hour THEN %(gap)s
+            ELSE {least}(%(gap)s, (counter.hour_start + %(per_hour)s - counter.taken) / 4)
+        END,
         excluded.hour_start)
 """
 _RESERVATION = f"""
@@ -133,13 +139,14 @@ _RESERVATION = f"""
 _STATEMENTS = {
     "postgresql": _RESERVATION.format(
         greatest="greatest",
+        least="least",
         now="floor(extract(epoch FROM clock_timestamp()))::bigint",
         # The cluster, and its timeline, which changes after a failover or restore.
         server="(SELECT system_identifier FROM pg_control_system())"
         " || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8)",
     ),
     "sqlite": _RESERVATION.format(
-        greatest="max", now="CAST(strftime('%%s', 'now') AS INTEGER)", server="'sqlite'"
+        greatest="max", least="min", now="CAST(strftime('%%s', 'now') AS INTEGER)", server="'sqlite'"
     ),
 }
 _VALUES: dict[str, Any] = {

@@ -1,5 +1,6 @@
 """STAN and RRN are unique within their period, despite rollbacks, crashes, forks and races."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -124,6 +125,29 @@ class TestTraceNumbers:
         """A standby may lack the last reservations."""
         TraceNumbers().take()
         TraceCounter.objects.update(server="7710959452870310016-00000007")
+        before = stored().taken
+
+        TraceNumbers().take()
+
+        assert stored().taken == before + FAILOVER_GAP + BLOCK
+
+    def test_are_left_after_many_failovers_in_an_hour(self):
+        TraceNumbers().take()
+        taken = []
+
+        for number in range(20):
+            TraceCounter.objects.update(server=f"7710959452870310016-{number:08}")
+            taken.append(stored().taken)
+            TraceNumbers().take()
+
+        gaps = [after - before - BLOCK for before, after in itertools.pairwise(taken)]
+        assert gaps[:5] == [FAILOVER_GAP] * 5
+        assert all(gap >= 10 * BLOCK for gap in gaps)
+
+    def test_skip_the_whole_gap_after_a_failover_in_a_new_hour(self):
+        TraceNumbers().take()
+        used_up = {"hour": F("hour") - 1, "hour_start": F("taken") - PER_HOUR}
+        TraceCounter.objects.update(server="7710959452870310016-00000007", **used_up)
         before = stored().taken
 
         TraceNumbers().take()
