@@ -53,8 +53,25 @@ def _check(value: object) -> None:
         raise NotJSONable(f"A value of type {type(value).__name__} cannot be cached.")
 
 
+# Django checks for the entry and increments it with two commands. Between them, the entry can expire, and the second
+# command would create one that never expires.
+INCREMENT_EXISTING = (
+    "if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('INCRBY', KEYS[1], ARGV[1]) end"
+)
+
+
 class JSONClient(RedisCacheClient):
     """Read entries with `JSONSerializer`. Entries that aren't JSON count as missing."""
+
+    def incr(self, key: Any, delta: int) -> int:
+        """Increment an entry in one round trip: every signed request counts towards its key's rate limit.
+
+        :raises ValueError: there is no such entry
+        """
+        value: int | None = self.get_client(key, write=True).eval(INCREMENT_EXISTING, 1, key, delta)
+        if value is None:
+            raise ValueError(f"Key {key!r} not found.")
+        return value
 
     def get(self, key: Any, default: Any) -> Any:
         return self._read(self.get_client(key).get(key), default)

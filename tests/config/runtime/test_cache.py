@@ -104,9 +104,26 @@ class TestCache:
             assert cache.get("value", "missing") == value
         assert type(cache.get("value")) is dict
 
-    def test_increments_in_redis(self):
-        assert cache.add("count", 1)
+    def test_increments_with_one_command(self, monkeypatch, redis):
+        assert cache.add("count", 1, timeout=100)
+        sent, send = [], Redis.execute_command
+        monkeypatch.setattr(
+            Redis,
+            "execute_command",
+            lambda self, *words, **more: sent.append(words) or send(self, *words, **more),
+        )
+
         assert cache.incr("count") == 2
+        assert cache.incr("count", 5) == 7
+
+        assert len(sent) == 2
+        assert 0 < redis.ttl(cache.make_key("count")) <= 100
+
+    def test_does_not_create_what_it_increments(self, redis):
+        with pytest.raises(ValueError, match="not found"):
+            cache.incr("expired-count")
+
+        assert not redis.exists(cache.make_key("expired-count"))
 
 
 class TestSerializer:
