@@ -297,7 +297,8 @@ class HtmxRedirects:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         # Read this first, because allauth replaces a reauthentication request with the original one.
-        is_part = request.headers.get("HX-Request") == "true"
+        # `request.headers` would parse all headers of every call.
+        is_part = request.META.get("HTTP_HX_REQUEST") == "true"
         response = self.get_response(request)
         if is_part and isinstance(response, HttpResponseRedirectBase):
             answer = HttpResponseClientRedirect(response.url, headers={"Cache-Control": "no-store"})
