@@ -309,6 +309,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
     "DEFAULT_PARSER_CLASSES": ["kit.api.strict_json.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["kit.api.json_answers.JSONAnswerRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.api.json_answers.UsualAcceptFirst",
     "DEFAULT_SCHEMA_CLASS": "config.openapi.document.SluiceSchema",
     "EXCEPTION_HANDLER": "config.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,

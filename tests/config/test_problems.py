@@ -135,9 +135,14 @@ class TestProblem:
     def test_406(self, api, wanted):
         problem(api.get("/api/banks", Accept=wanted), 406, "not_acceptable")
 
-    @pytest.mark.parametrize("wanted", ["*/*", "application/*", "application/json;q=0.5, text/html"])
+    @pytest.mark.parametrize(
+        "wanted", ["*/*", "application/json", "application/*", "application/json;q=0.5, text/html"]
+    )
     def test_accepts_json_media_types(self, api, wanted):
-        assert api.get("/api/banks", Accept=wanted).status_code == 200
+        answer = api.get("/api/banks", Accept=wanted)
+
+        assert answer.status_code == 200
+        assert answer.headers["Content-Type"].split(";")[0] == "application/json"
 
     def test_409_includes_id_and_status_of_the_first(self, api):
         order = orders.payout()
