@@ -17,16 +17,15 @@ def publish(new: NewEvent, *, now: datetime) -> None:
 def publish_all(events: Iterable[NewEvent], *, now: datetime) -> None:
     """Insert the deliveries of several events and their copies in a few statements."""
     wanted = list(events)
-    listeners = listener_copies.live({each.business_id for each in wanted}, now=now)
+    businesses = {each.business_id for each in wanted}
+    listeners = {business: listener_copies.live(business, now=now) for business in businesses}
     endpoints = Endpoints()
     deliveries: list[Delivery] = []
     copied: list[Copied] = []
     for each in wanted:
         endpoint = endpoints.of(each.business_id)
         is_delivered = endpoint is not None and endpoint.is_subscribed_to(each.event)
-        listening = [
-            one.pk for one in listeners if one.business_id == each.business_id and each.event in one.events
-        ]
+        listening = [one.pk for one in listeners[each.business_id] if each.event in one.events]
         if is_delivered or listening:
             made = new_delivery(each, endpoint, now=now)
             deliveries += [made] if is_delivered else []

@@ -94,7 +94,7 @@ def _execute(statement: str, values: list[Any]) -> int:
 
 
 class Lookup(Generic[M]):
-    """Find one row by the values of some columns, joined with the foreign keys in `joined`.
+    """Find rows by the values of some columns, joined with the foreign keys in `joined`.
 
     `lock` locks the row until the transaction ends; on SQLite the transaction itself is the lock. `share` takes a
     shared lock, which prevents changes.
@@ -114,14 +114,23 @@ class Lookup(Generic[M]):
         self._lock = "UPDATE" if lock else "SHARE" if share else ""
 
     def find(self, *values: Any) -> M | None:
+        """Return the row, or None."""
+        found = self._rows(values)
+        return found[0] if found else None
+
+    def find_all(self, *values: Any) -> list[M]:
+        """Return the rows, in no order."""
+        return self._rows(values)
+
+    def _rows(self, values: Iterable[Any]) -> list[M]:
         statement, keys, parts = self._statement
         with connection.cursor() as cursor:
             cursor.execute(
                 statement, [key(value) if key else value for key, value in zip(keys, values, strict=True)]
             )
-            found = cursor.fetchone()
-        if found is None:
-            return None
+            return [self._read(found, parts) for found in cursor.fetchall()]
+
+    def _read(self, found: tuple[Any, ...], parts: Iterable[_Part]) -> M:
         main, *others = (part.read(found) for part in parts)
         for name, other in zip(self._joined, others, strict=True):
             setattr(main, name, other)

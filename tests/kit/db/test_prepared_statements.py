@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from kit.db.prepared_statements import insert_if_absent, insert_many
+from kit.db.prepared_statements import Lookup, insert_if_absent, insert_many
 from merchants.models import ApiRequest
 from payments.identifiers import new_id
 from payments.models import Transaction
@@ -122,3 +122,20 @@ def test_many_rows_need_every_column() -> None:
 def test_many_rows_refuse_values_without_a_text_in_json() -> None:
     with pytest.raises(TypeError, match="bytes"):
         insert_many(ApiRequest, [call(status=b"200")])
+
+
+class TestLookup:
+    def test_finds_all_rows_with_a_value(self):
+        business, another = BusinessFactory(), BusinessFactory()
+        stored = [new_transaction(business=business, reference=f"order-{number}") for number in range(3)]
+        for row in [*stored, new_transaction(business=another)]:
+            row.save(force_insert=True)
+        by_business = Lookup(Transaction, "business", joined=("business",))
+
+        found = by_business.find_all(business.pk)
+
+        assert {one.pk: columns_of(one) for one in found} == {
+            one.pk: columns_of(Transaction.objects.get(pk=one.pk)) for one in stored
+        }
+        assert {one.business for one in found} == {business}
+        assert by_business.find_all(uuid4()) == []
