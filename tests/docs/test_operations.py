@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -138,10 +139,16 @@ class TestImage:
         assert not any(re.match(r"(ADD|COPY) .*(\.env|var)\b", line) for line in lines)
         assert any(line.startswith("HEALTHCHECK") for line in lines)
 
-    def test_contains_no_secret_of_its_builder(self):
-        ignored = (PROJECT / ".dockerignore").read_text().splitlines()
+    def test_contains_only_what_dockerignore_lists(self):
+        lines = (PROJECT / ".dockerignore").read_text().splitlines()
+        rules = [line for line in lines if not line.startswith("#")]
+        linting = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
 
-        assert {".env", "var", ".git", ".venv"} <= set(ignored)
+        assert rules[0] == "*"
+        listed = {rule[1:] for rule in rules if rule.startswith("!")}
+        assert listed >= {*linting["isort"]["known-first-party"], "manage.py", "static", "templates", "docs"}
+        assert not listed & {".env", ".git", ".venv", "certificates", "clients", "tests", "var"}
+        assert all((PROJECT / name).exists() for name in listed)
 
     def test_is_built_from_an_image_that_the_build_can_override(self):
         default = re.search(r"^ARG BASE_IMAGE=(\S+)$", DOCKERFILE, re.MULTILINE)[1]
