@@ -6,11 +6,17 @@ ARG BASE_IMAGE=python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac1
 
 FROM ${BASE_IMAGE} AS build
 ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
-RUN pip install --no-cache-dir uv==0.13.8
 WORKDIR /app
+# The builder's package index and certificate authorities, if they aren't the public ones:
+# docker build --secret id=pip.conf,src=… --secret id=uv.toml,src=… --secret id=certificates,src=… .
+RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
+    --mount=type=secret,id=certificates,target=/etc/ssl/certs/ca-certificates.crt \
+    pip install --no-cache-dir uv==0.13.8
 COPY pyproject.toml uv.lock ./
 COPY clients/python/pyproject.toml clients/python/
-RUN uv sync --locked --no-default-groups --no-cache
+RUN --mount=type=secret,id=uv.toml,target=/etc/uv/uv.toml \
+    --mount=type=secret,id=certificates,target=/etc/ssl/certs/ca-certificates.crt \
+    uv sync --locked --no-default-groups --no-cache
 COPY . .
 # Only collects files; the values are used for nothing, and none of them stays in the image.
 RUN ENVIRONMENT=production SECRET_KEY=0123456789abcdef0123456789abcdef0123456789abcdef01 \
