@@ -5,7 +5,7 @@
 ARG BASE_IMAGE=python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 FROM ${BASE_IMAGE} AS build
-ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
+ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PROJECT_ENVIRONMENT=/venv
 WORKDIR /app
 # The builder's package index and certificate authorities, if they aren't the public ones:
 # docker build --secret id=pip.conf,src=… --secret id=uv.toml,src=… --secret id=certificates,src=… .
@@ -22,13 +22,15 @@ COPY . .
 RUN ENVIRONMENT=production SECRET_KEY=0123456789abcdef0123456789abcdef0123456789abcdef01 \
     FIELD_ENCRYPTION_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= FINGERPRINT_KEY=build \
     DATABASE_URL=postgres://build@127.0.0.1/build PUBLIC_URL=https://build.example.com \
-    .venv/bin/python manage.py collectstatic --no-input --skip-checks -v0
+    /venv/bin/python manage.py collectstatic --no-input --skip-checks -v0
 
 FROM ${BASE_IMAGE}
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin sluice
 WORKDIR /app
+# Packages change less often than our code, so they are a layer of their own.
+COPY --from=build /venv /venv
 COPY --from=build /app /app
-ENV PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 ENVIRONMENT=production WEB_BIND=0.0.0.0:8000
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 ENVIRONMENT=production WEB_BIND=0.0.0.0:8000
 USER 10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
