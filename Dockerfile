@@ -40,4 +40,10 @@ USER 10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen(r.Request('http://127.0.0.1:8000/readyz', headers={'Host': 'localhost'}), timeout=4)"]
+# Last, because they differ between builds of the same contents.
+ARG REVISION
+LABEL org.opencontainers.image.title="Sluice" \
+    org.opencontainers.image.description="A payment service that merchants run themselves" \
+    org.opencontainers.image.version="0.1.0" \
+    org.opencontainers.image.revision="${REVISION}"
 CMD ["gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"]

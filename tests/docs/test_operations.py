@@ -150,6 +150,11 @@ class TestImage:
         assert not listed & {".env", ".git", ".venv", "certificates", "clients", "tests", "var"}
         assert all((PROJECT / name).exists() for name in listed)
 
+    def test_states_the_version_of_the_project(self):
+        version = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+
+        assert f'org.opencontainers.image.version="{version}"' in DOCKERFILE
+
     def test_is_built_from_an_image_that_the_build_can_override(self):
         default = re.search(r"^ARG BASE_IMAGE=(\S+)$", DOCKERFILE, re.MULTILINE)[1]
 
