@@ -15,7 +15,7 @@ from config.collections.javascript import access, refuse_live_keys, signing_scri
 from config.collections.model import Collection, Example, Folder, Parameter, Request
 
 REFUSE_LIVE_KEYS = refuse_live_keys(resolve="bru.interpolate", unsign='req.setHeader("X-Signature", "")')
-ENVIRONMENT = "Sluice"
+ENVIRONMENT = "Without-keys"  # `sluice collections bruno --with-keys` adds With-keys
 MANIFEST = {"version": "1", "name": "", "type": "collection", "ignore": ["node_modules", ".git"]}
 # The same for each file, so that the archive of the same document has the same bytes.
 WRITTEN_AT = (1980, 1, 1, 0, 0, 0)

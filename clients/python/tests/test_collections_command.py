@@ -14,7 +14,7 @@ import pytest
 from sluice.cli.main import main
 
 SECRET = "sk_sandbox_canary"
-BRUNO = {"bruno.json": "{}", "environments/Sluice.bru": "vars {\n}\n", "Payments/Pay.bru": "get {\n}\n"}
+BRUNO = {"bruno.json": "{}", "environments/Without-keys.bru": "vars {\n}\n", "Payments/Pay.bru": "get {\n}\n"}
 
 
 class Service(BaseHTTPRequestHandler):
@@ -93,7 +93,7 @@ def test_unpacks_the_folder_for_bruno(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("program", "environment"),
-    [("postman", "sluice.postman_environment.json"), ("bruno", "environments/Local.bru")],
+    [("postman", "sluice.postman_environment.json"), ("bruno", "environments/With-keys.bru")],
 )
 def test_writes_keys_for_the_owner_only_and_has_git_ignore_them(run, service, tmp_path, program, environment):
     (tmp_path / ".gitignore").write_text("build/")
@@ -111,6 +111,14 @@ def test_writes_keys_for_the_owner_only_and_has_git_ignore_them(run, service, tm
     subprocess.run(["git", "init", "--quiet"], check=True)
     untracked = subprocess.run(["git", "status", "--porcelain", "-uall"], capture_output=True, check=True)
     assert environment.encode() not in untracked.stdout
+
+
+def test_says_how_to_run_what_it_wrote(run):
+    assert "--with-keys" in run("postman", "--output", "api")[1]
+    assert "--with-keys" in run("bruno", "--output", "api")[1]
+    files = "api/sluice.postman_collection.json -e api/sluice.postman_environment.json"
+    assert f"newman run {files}\n" in run("postman", "--output", "api", "--with-keys")[1]
+    assert "cd api && bru run -r --env With-keys\n" in run("bruno", "--output", "api", "--with-keys")[1]
 
 
 def test_replaces_a_file_of_keys_that_others_can_read(run, tmp_path):

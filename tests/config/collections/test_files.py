@@ -95,7 +95,7 @@ class TestBoth:
 
         assert variables["secret_key"] == {"key": "secret_key", "value": "", "type": "secret"}
         assert (variables["base_url"]["value"], variables["api_key"]["value"]) == (address, "")
-        assert bruno["environments/Sluice.bru"] == (
+        assert bruno["environments/Without-keys.bru"] == (
             f"vars {{\n  base_url: {address}\n  api_key:\n}}\n\nvars:secret [\n  secret_key\n]\n"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import shlex
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -18,16 +19,17 @@ from sluice.transport import HttpTransport, Request
 PATHS = {"postman": "/api/collections/postman.json", "bruno": "/api/collections/bruno.zip"}
 POSTMAN_FILE = "sluice.postman_collection.json"
 # Where the keys go. Bruno names an environment after its file.
-ENVIRONMENTS = {"postman": "sluice.postman_environment.json", "bruno": "environments/Local.bru"}
+ENVIRONMENTS = {"postman": "sluice.postman_environment.json", "bruno": "environments/With-keys.bru"}
 LARGEST = 32 * 1024 * 1024  # bytes of all files
 NEXT_STEPS = {
-    "postman": "Import it into Postman, and set api_key and secret_key.",
-    "bruno": "Open the folder in Bruno, choose the environment Sluice, and set api_key and secret_key.",
+    "postman": "Import it into Postman, and set the variables api_key and secret_key.",
+    "bruno": "Open the folder in Bruno, choose the environment Without-keys, and set api_key and secret_key.",
 }
 NEXT_STEPS_WITH_KEYS = {
     "postman": "Import both files into Postman, and choose the environment.",
-    "bruno": "Open the folder in Bruno, and choose the environment Local.",
+    "bruno": "Open the folder in Bruno, and choose the environment With-keys.",
 }
+HOW_TO_GET_KEYS = "Or run this command with --with-keys: it writes an environment that has your keys."
 
 
 def add_to(commands: Subparsers) -> None:
@@ -64,9 +66,12 @@ def run(options: argparse.Namespace) -> int:
         raise WrongUsage(f"{problem.filename}: {problem.strerror}") from problem
     if environment and keys.api_key.startswith(LIVE):
         say(f"{folder / environment} holds a live key.")
-    steps = NEXT_STEPS_WITH_KEYS if environment else NEXT_STEPS
     document = {"folder": str(folder), "files": len(files), "environment": environment}
-    show(document, options, lines=lambda: [*_written(folder, files, environment), steps[options.program]])
+    show(
+        document,
+        options,
+        lines=lambda: [*_written(folder, files, environment), *_next_steps(folder, options)],
+    )
     return 0
 
 
@@ -139,6 +144,20 @@ def _environment(program: str, keys: Credentials) -> str:
     ]
     document = {"name": "Sluice", "values": listed, "_postman_variable_scope": "environment"}
     return json.dumps(document, indent=2) + "\n"
+
+
+def _next_steps(folder: Path, options: argparse.Namespace) -> Iterator[str]:
+    if not options.with_keys:
+        yield NEXT_STEPS[options.program]
+        yield HOW_TO_GET_KEYS
+        return
+    yield NEXT_STEPS_WITH_KEYS[options.program]
+    if options.program == "postman":
+        files = [str(folder / POSTMAN_FILE), "-e", str(folder / ENVIRONMENTS["postman"])]
+        command = shlex.join(["newman", "run", *files])
+    else:
+        command = f"cd {shlex.quote(str(folder))} && bru run -r --env With-keys"
+    yield f"Or run it in a terminal: {command}"
 
 
 def _written(folder: Path, files: list[tuple[str, bytes]], environment: str | None) -> Iterator[str]:
