@@ -28,8 +28,8 @@ SCENARIOS = ", and the scenarios of the sandbox in the folder Scenarios"
 
 def collection(document: Mapping[str, Any], scenarios: Iterable[Mapping[str, Any]]) -> Collection:
     """Return the collection of an OpenAPI document. Without scenarios, it has no folder for them."""
-    folders = list(operation_folders(document))
     played = list(scenarios)
+    folders = list(operation_folders(document, has_scenarios=bool(played)))
     if played:
         folders.append(scenario_folder(played))
     base_url = document["servers"][0]["url"].rstrip("/")

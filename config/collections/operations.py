@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from config.collections.model import BASE_URL, NEW_REFERENCE, Example, Folder, Parameter, Request
@@ -42,11 +42,18 @@ ACCEPTED_PROBLEMS = frozenset({
 # Another kind of payment takes the body: which kind the path names is not known.
 ACCEPTED_OF_PATHS = frozenset({"not_allowed_here"})
 FIRST_PROBLEM = 400
+RUNS_AS_A_WHOLE = "Every request succeeds in a run of the whole folder."
+MAY_BE_REFUSED = (
+    "These are single requests, ordered as in the API reference, and no flow. In a run of the whole folder, a request whose "
+    "object has another state or doesn't exist is refused with 400, 404 or 409, which counts as passed: read the status "
+    "of each response."
+)
+IN_SCENARIOS = "The folder Scenarios has the flows that work in order, with a check of each outcome."
 # Examples of keys are shortened, so that a scanner for secrets finds none.
 KEY = re.compile(r"\b((?:pk|sk|whk)_[a-z]+_)\w+")
 
 
-def operation_folders(document: Schema) -> Iterator[Folder]:
+def operation_folders(document: Schema, *, has_scenarios: bool) -> Iterator[Folder]:
     """Yield a folder for each tag of the document that has operations."""
     for tag in document["tags"]:
         items = tuple(
@@ -56,7 +63,18 @@ def operation_folders(document: Schema) -> Iterator[Folder]:
             for request in _requests(document, path, method, operation)
         )
         if items:
-            yield Folder(name=tag["name"], text=tag["description"], items=items)
+            yield Folder(
+                name=tag["name"],
+                text=f"{tag['description']}\n\n{_order(items, has_scenarios=has_scenarios)}",
+                items=items,
+            )
+
+
+def _order(requests: Iterable[Request], *, has_scenarios: bool) -> str:
+    """Return what a run of a whole folder does, and where the flows are."""
+    if not any(request.accepts_problems for request in requests):
+        return RUNS_AS_A_WHOLE
+    return f"{MAY_BE_REFUSED} {IN_SCENARIOS}" if has_scenarios else MAY_BE_REFUSED
 
 
 def operation_variables(document: Schema) -> dict[str, str]:

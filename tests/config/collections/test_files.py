@@ -99,6 +99,17 @@ class TestBoth:
             f"vars {{\n  base_url: {address}\n  api_key:\n}}\n\nvars:secret [\n  secret_key\n]\n"
         )
 
+    def test_say_in_each_folder_whether_its_requests_can_be_refused(self, postman, bruno):
+        assert "In a run of the whole folder" in folder_of(postman, "Payments")["description"]
+        assert "The folder Scenarios has the flows" in folder_of(postman, "Payments")["description"]
+        assert "Every request succeeds" in folder_of(postman, "Balance")["description"]
+        assert "The folder Scenarios has the flows" in bruno["Payments/folder.bru"]
+
+    def test_do_not_name_the_scenarios_without_them(self, document):
+        folders = collection(document, ()).folders
+
+        assert [folder.name for folder in folders if "Scenarios" in folder.text] == []
+
     def test_say_how_to_see_a_replay(self, postman, bruno):
         for text in (postman["info"]["description"], bruno["collection.bru"]):
             assert "Idempotent-Replayed: true" in text
