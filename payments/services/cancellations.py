@@ -58,11 +58,12 @@ def cancel(
 def _require_waiting(transaction: Transaction, session: Session | None, *, now: datetime) -> None:
     if transaction.awaiting not in WAITING_FOR_PAYER:
         advice = " Void it to release the authorisation." if transaction.awaiting == Awaiting.CAPTURE else ""
-        raise InvalidState(f"{NOT_WAITING} {described(transaction)}{advice}")
+        raise InvalidState(
+            f"Only a payment that waits for its payer can be cancelled. {described(transaction)}{advice}"
+        )
     ends = session.expires_at if session is not None else transaction.expires_at
     if ends is None or ends <= now:
         raise InvalidState("The time to pay is over. The payment is about to expire.")
 
 
 WAITING_FOR_PAYER = (Awaiting.PAYER, Awaiting.TRANSFER)
-NOT_WAITING = "Only a payment that waits for its payer can be cancelled."
