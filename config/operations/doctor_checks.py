@@ -104,7 +104,8 @@ def _carefully(check: Callable[[datetime], Iterator[Finding]], now: datetime) ->
 
 
 def _settings() -> Iterator[Finding]:
-    messages = checks.run_checks(include_deployment_checks=not settings.SANDBOX)
+    found = checks.run_checks(include_deployment_checks=not settings.SANDBOX)
+    messages = [message for message in found if not message.is_silenced()]
     for message in messages:
         severity = Severity.BROKEN if message.level >= checks.ERROR else Severity.WARNING
         yield Finding(

@@ -55,6 +55,14 @@ class TestDoctor:
             "pending", "ledger", "broker",
         }  # fmt: skip
 
+    def test_omits_silenced_checks(self, settings):
+        settings.SANDBOX = False
+
+        reported = {finding.said.partition(":")[0] for finding in doctor_checks._settings()}
+
+        assert reported
+        assert not reported & set(settings.SILENCED_SYSTEM_CHECKS)
+
     def test_prints_readable_lines(self):
         out = StringIO()
 
