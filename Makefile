@@ -24,7 +24,7 @@ GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 $(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
 
-.PHONY: help install run run-production test test-long test-all test-faults test-browser test-clients test-image screenshots lint format bench bench-compare openapi client-models client-dist addresses field-tables fonts clean
+.PHONY: help install run run-production test test-long test-all test-faults test-operations test-browser test-clients test-image screenshots lint format bench bench-compare openapi client-models client-dist addresses field-tables fonts clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 26
@@ -48,16 +48,19 @@ run-production: install ## start production's processes on this machine: Postgre
 	@exec $(RUN) -m config.runtime.local_production $(ARGS)
 
 test: install ## run the test suite (on SQLite, or with DATABASE_URL and REDIS_URL); ARGS go to pytest
-	@$(PYTEST) -m "not e2e and not clients and not image and not faults and not long" $(ARGS)
+	@$(PYTEST) -m "not e2e and not clients and not image and not operations and not faults and not long" $(ARGS)
 
 test-long: install ## run the slow tests: journeys, races, state machines, hanging peers
-	@$(PYTEST) -m "not e2e and not clients and not image and not faults and long" $(ARGS)
+	@$(PYTEST) -m "not e2e and not clients and not image and not operations and not faults and long" $(ARGS)
 
 test-all: install ## run all tests that need no browser, and the most important fault tests
-	@$(PYTEST) -m "not e2e and not clients and not image and (representative or not faults)" $(ARGS)
+	@$(PYTEST) -m "not e2e and not clients and not image and not operations and (representative or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
+
+test-operations: install ## run the commands of docs/operations.md on a scratch host (needs root, systemd, nginx, PostgreSQL, Redis)
+	@$(RUN) -m pytest tests/operations -m operations $(ARGS)
 
 test-clients: install ## test both clients and what generators make of the API (needs Node.js 20 and npm; ARGS=--all also needs Java)
 	@$(UV) sync --locked --quiet --inexact --group generators $(if $(filter --all,$(ARGS)),--group openapi-generator)
