@@ -240,9 +240,9 @@ class TestBackup:
                 "/var/lib/postgresql/recovery.conf",
                 recovery.text.replace(example, now) + given.place_of(SECOND_DATABASE),
             )
-            *_, is_in_recovery = operator.follow(start, shell=shell)
+            operator.follow(start, shell=shell)
+            wait_until(lambda: shell.run(start.commands[-1]).split() == ["f"], what="the promotion")
 
-        assert is_in_recovery.split() == ["f"]
         found = given.query("SELECT reference FROM payments_transaction", host=SECOND_DATABASE).split()
         assert before in found
         assert after not in found
