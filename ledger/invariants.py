@@ -139,6 +139,14 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="postings_have_accounts",
+        rule="A posting belongs to an account.",
+        sql="""
+            SELECT 'posting ' || id FROM ledger_posting
+            WHERE NOT EXISTS (SELECT 1 FROM ledger_account WHERE id = account_id)
+        """,
+    ),
+    Invariant(
         name="balances_are_sums",
         rule="An account's balance is the sum of its postings, its sequence their number.",
         sql="""

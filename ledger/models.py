@@ -74,7 +74,9 @@ class Entry(models.Model):
 
     kind = models.CharField(max_length=20, choices=Kind.choices)
     cause = models.UUIDField()
-    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    business = models.ForeignKey(
+        Business, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
     currency = models.CharField(max_length=3)
     note = FreeTextField(max_length=255, blank=True)  # reason, entered by a person
     # Payouts: the booking required the wallet, less what the business owed, to cover it.
@@ -94,8 +96,10 @@ class Entry(models.Model):
 class Posting(models.Model):
     """The change of one account by an entry. Append-only; see `hash_chain` for the hashes."""
 
-    entry = models.ForeignKey(Entry, on_delete=models.PROTECT, related_name="postings")
-    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="postings", db_index=False)
+    entry = models.ForeignKey(Entry, on_delete=models.PROTECT, related_name="postings", db_constraint=False)
+    account = models.ForeignKey(
+        Account, on_delete=models.PROTECT, related_name="postings", db_index=False, db_constraint=False
+    )
     amount = models.BigIntegerField()
     sequence = models.BigIntegerField()  # 1, 2, 3 … in each account
     balance_after = models.BigIntegerField()

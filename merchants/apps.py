@@ -2,9 +2,12 @@
 
 from django.apps import AppConfig, apps
 
-from kit.db.triggers import AppendOnly, create_after_migrate
+from kit.db.triggers import AppendOnly, PermanentRows, create_after_migrate
 
-TRIGGERS = (AppendOnly("merchants_auditentry"),)
+TRIGGERS = (
+    AppendOnly("merchants_auditentry"),
+    PermanentRows("merchants_business", ("id",)),  # rows without a foreign key refer to it (decision 0116)
+)
 
 
 class MerchantsConfig(AppConfig):

@@ -238,7 +238,9 @@ class Nonce(models.Model):
     """A used nonce. Its row in the database prevents a replay."""
 
     pk = models.CompositePrimaryKey("api_key_id", "nonce")
-    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, db_index=False, related_name="+")
+    api_key = models.ForeignKey(
+        ApiKey, on_delete=models.CASCADE, db_index=False, db_constraint=False, related_name="+"
+    )
     nonce = models.CharField(max_length=128)
     used_at = models.DateTimeField(db_index=True)
 
@@ -274,7 +276,9 @@ class ApiRequest(models.Model):
         SETTLEMENT = "settlement"
         EVENT = "event"
 
-    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
+    business = models.ForeignKey(
+        Business, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     key = models.CharField(max_length=64, help_text="The public id of the key pair.")
     request_id = models.CharField(max_length=128)
     method = models.CharField(max_length=10)

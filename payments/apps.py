@@ -7,6 +7,7 @@ from kit.db.triggers import (
     Final,
     Fixed,
     Kept,
+    NeverDeleted,
     PermanentRows,
     Transitions,
     create_after_migrate,
@@ -38,6 +39,9 @@ TRIGGERS = (
     ),
     Final("payments_proposal", "state", unless="open"),
     AppendOnly("payments_payoutreturn"),
+    # Rows without a foreign key refer to it (decision 0116).
+    NeverDeleted("payments_transaction"),
+    Kept("payments_transaction", ("id", "business_id")),
     Final("payments_transaction", "status", unless="pending"),
     Fixed("payments_transaction", ("account_number", "bank_code")),
     PermanentRows("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),

@@ -172,7 +172,9 @@ class Delivery(models.Model):
     }
 
     id = models.UUIDField(primary_key=True, editable=False)
-    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    business = models.ForeignKey(
+        Business, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
     # The outcome: a transaction, refund, payout return, unapplied transfer or settlement. Null for a test event.
     subject = models.UUIDField(unique=True, null=True)
     event = models.CharField(max_length=16, choices=Event.choices)

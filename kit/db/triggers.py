@@ -1,8 +1,8 @@
 """Rules enforced by database triggers, on PostgreSQL and SQLite.
 
 `AppendOnly` refuses to change or delete rows. `Final` allows a column to change only from one given value. `Fixed`
-refuses changes of columns, `Kept` also of nullable ones, and `PermanentRows` also refuses to delete rows.
-`Transitions` allows only the listed transitions of a column.
+refuses changes of columns, `Kept` also of nullable ones. `NeverDeleted` refuses to delete rows, and `PermanentRows`
+does both. `Transitions` allows only the listed transitions of a column.
 
 Triggers are created after each `migrate` and not by migrations, because SQLite alters a table by recreating it,
 which drops its triggers.
@@ -95,11 +95,10 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class PermanentRows:
-    """Refuse every DELETE of a table's rows, and every change of the given columns."""
+class NeverDeleted:
+    """Refuse every DELETE of a table's rows."""
 
     table: str
-    columns: tuple[str, ...]
 
     def triggers(self, vendor: str) -> dict[str, list[str]]:
         return refusing_trigger(
@@ -107,7 +106,18 @@ class PermanentRows:
             f"{self.table}_no_delete",
             f"BEFORE DELETE ON {self.table} FOR EACH ROW",
             f"{self.table} keeps its rows",
-        ) | Fixed(self.table, self.columns).triggers(vendor)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PermanentRows:
+    """Refuse every DELETE of a table's rows, and every change of the given columns."""
+
+    table: str
+    columns: tuple[str, ...]
+
+    def triggers(self, vendor: str) -> dict[str, list[str]]:
+        return NeverDeleted(self.table).triggers(vendor) | Fixed(self.table, self.columns).triggers(vendor)
 
 
 def refusing_trigger(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[str]]:

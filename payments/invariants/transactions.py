@@ -4,6 +4,28 @@ from ledger.invariants import Invariant
 
 INVARIANTS = (
     Invariant(
+        name="rows_belong_to_businesses",
+        rule="A transaction, an entry and a delivery belong to a business.",
+        sql="""
+            SELECT 'transaction ' || id FROM payments_transaction
+            WHERE NOT EXISTS (SELECT 1 FROM merchants_business WHERE id = business_id)
+            UNION ALL
+            SELECT 'entry ' || id FROM ledger_entry
+            WHERE NOT EXISTS (SELECT 1 FROM merchants_business WHERE id = business_id)
+            UNION ALL
+            SELECT 'delivery ' || id FROM webhooks_delivery
+            WHERE NOT EXISTS (SELECT 1 FROM merchants_business WHERE id = business_id)
+        """,
+    ),
+    Invariant(
+        name="transitions_have_transactions",
+        rule="A transition belongs to a transaction.",
+        sql="""
+            SELECT 'transition ' || id FROM payments_transition
+            WHERE NOT EXISTS (SELECT 1 FROM payments_transaction WHERE id = transaction_id)
+        """,
+    ),
+    Invariant(
         name="cancelled_payments_captured_nothing",
         rule="A cancelled payment has failed: nothing was captured or booked, and its session has failed with it.",
         sql="""

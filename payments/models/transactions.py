@@ -141,7 +141,9 @@ class Transaction(models.Model):
         RELEASED = "released"  # the funds are in the wallet; final
 
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
-    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    business = models.ForeignKey(
+        Business, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
     reference = models.CharField(max_length=100)
     # Keyed hashes for idempotency: of the request without its card numbers, and of the card numbers. Decision 0062.
     fingerprint = models.CharField(max_length=64, blank=True)
@@ -622,7 +624,9 @@ class Transition(models.Model):
         STAFF = "staff"  # staff resolved an unknown outcome
         RETURN = "return"  # the bank returned the payout before answering
 
-    transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="transitions")
+    transaction = models.ForeignKey(
+        Transaction, on_delete=models.PROTECT, related_name="transitions", db_constraint=False
+    )
     attribute = models.CharField(max_length=20)
     before = models.CharField(max_length=20, blank=True)
     after = models.CharField(max_length=20, blank=True)

@@ -144,6 +144,31 @@ class TestDestination:
             run(sql)
 
 
+class TestParents:
+    """Rows without a foreign key refer to businesses and transactions."""
+
+    @pytest.mark.parametrize("sql", ["DELETE FROM payments_transaction", "DELETE FROM merchants_business"])
+    def test_cannot_be_deleted(self, paid, sql):
+        with pytest.raises(IntegrityError, match="keeps its rows"):
+            run(sql)
+
+        assert Transaction.objects.get().business == paid.business
+
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "UPDATE payments_transaction SET id = '11111111111111111111111111111111'",
+            "UPDATE payments_transaction SET business_id = '11111111111111111111111111111111'",
+            "UPDATE merchants_business SET id = '11111111111111111111111111111111'",
+        ],
+    )
+    def test_keep_their_ids(self, paid, sql):
+        with pytest.raises(IntegrityError, match="keeps id"):
+            run(sql)
+
+        assert Transaction.objects.get().pk == paid.pk
+
+
 class TestTransitionLog:
     @pytest.mark.parametrize(
         "sql", ["UPDATE payments_transition SET cause = 'expiry'", "DELETE FROM payments_transition"]
