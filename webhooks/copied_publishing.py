@@ -3,15 +3,31 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from webhooks import listener_copies
+from django.db import transaction
+
+from kit.db.prepared_statements import insert
+from webhooks import listener_copies, wake_up
 from webhooks.listener_copies import Copied
-from webhooks.models import Delivery
-from webhooks.publishing import Endpoints, NewEvent, new_delivery, store
+from webhooks.models import Delivery, Endpoint
+from webhooks.publishing import Endpoints, NewEvent, endpoint_of, new_delivery, store
 
 
 def publish(new: NewEvent, *, now: datetime) -> None:
     """Insert the delivery of an event, if the business is subscribed to it, and its copies for listeners."""
-    publish_all([new], now=now)
+    publish_to(endpoint_of(new.business_id), new, now=now)
+
+
+def publish_to(endpoint: Endpoint | None, new: NewEvent, *, now: datetime) -> None:
+    """Publish an event as `publish` does. The caller has looked the endpoint up in the same transaction."""
+    listening = listener_copies.listening_to(new.event, new.business_id, now=now)
+    is_delivered = endpoint is not None and endpoint.is_subscribed_to(new.event)
+    if not is_delivered and not listening:
+        return
+    made = new_delivery(new, endpoint, now=now)
+    if is_delivered:
+        insert(made)
+        transaction.on_commit(wake_up.notify, robust=True)
+    listener_copies.store([Copied(made, listening)])
 
 
 def publish_all(events: Iterable[NewEvent], *, now: datetime) -> None:

@@ -19,7 +19,7 @@ from webhooks import wake_up
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.representation import WEBHOOK_EVENT, Envelope
 
-_ENDPOINT = Lookup(Endpoint, "business")
+ENDPOINT_OF = Lookup(Endpoint, "business")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,12 @@ def publish(new: NewEvent, *, now: datetime) -> None:
 
     Each outcome has at most one delivery.
     """
-    for row in prepare(new, endpoint_of(new.business_id), now=now):
+    publish_to(endpoint_of(new.business_id), new, now=now)
+
+
+def publish_to(endpoint: Endpoint | None, new: NewEvent, *, now: datetime) -> None:
+    """Publish an event as `publish` does. The caller has looked the endpoint up in the same transaction."""
+    for row in prepare(new, endpoint, now=now):
         insert(row)
         transaction.on_commit(wake_up.notify, robust=True)
 
@@ -78,7 +83,7 @@ def store(deliveries: list[Delivery]) -> None:
 
 
 def endpoint_of(business_id: UUID) -> Endpoint | None:
-    return _ENDPOINT.find(business_id)
+    return ENDPOINT_OF.find(business_id)
 
 
 def new_delivery(new: NewEvent, endpoint: Endpoint | None, *, now: datetime) -> Delivery:

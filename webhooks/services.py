@@ -25,8 +25,11 @@ from webhooks.publishing import NewEvent
 
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
+ENDPOINT_OF = publishing.ENDPOINT_OF  # by the id of a business; `publish_to` needs what it finds
+
 # Only a sandbox looks for listeners: in production, publishing an event costs no query, row or condition more.
 publish = copied_publishing.publish if settings.SANDBOX else publishing.publish
+publish_to = copied_publishing.publish_to if settings.SANDBOX else publishing.publish_to
 publish_all = copied_publishing.publish_all if settings.SANDBOX else publishing.publish_all
 
 

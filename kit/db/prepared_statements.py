@@ -9,7 +9,7 @@ update, find by key. They read and write through the models' fields. Everything 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
 from ipaddress import IPv4Address, IPv6Address
@@ -28,6 +28,17 @@ def insert(row: models.Model) -> None:
     statement, attributes = _insert_statement(type(row))
     _execute(statement, _values(row, attributes))
     _is_stored(row)
+
+
+def insert_and_find(row: models.Model, lookup: Lookup[M], *values: Any) -> M | None:
+    """Insert a row as `insert` does, and find another one as `lookup` does. On PostgreSQL, this is one round trip."""
+    if connection.vendor != "postgresql":
+        insert(row)
+        return lookup.find(*values)
+    statement, attributes = _insert_statement(type(row))
+    found = lookup.find_beside(f"WITH inserted AS ({statement})", _values(row, attributes), *values)
+    _is_stored(row)
+    return found
 
 
 def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> bool:
@@ -122,12 +133,16 @@ class Lookup(Generic[M]):
         """Return the rows, in no order."""
         return self._rows(values)
 
-    def _rows(self, values: Iterable[Any]) -> list[M]:
+    def find_beside(self, common_table: str, parameters: Sequence[Any], *values: Any) -> M | None:
+        """Return the row, by a statement that begins with a common table expression. PostgreSQL only."""
+        found = self._rows(values, after=f"{common_table} ", parameters=parameters)
+        return found[0] if found else None
+
+    def _rows(self, values: Iterable[Any], *, after: str = "", parameters: Sequence[Any] = ()) -> list[M]:
         statement, keys, parts = self._statement
+        wanted = [key(value) if key else value for key, value in zip(keys, values, strict=True)]
         with connection.cursor() as cursor:
-            cursor.execute(
-                statement, [key(value) if key else value for key, value in zip(keys, values, strict=True)]
-            )
+            cursor.execute(after + statement, [*parameters, *wanted])
             return [self._read(found, parts) for found in cursor.fetchall()]
 
     def _read(self, found: tuple[Any, ...], parts: Iterable[_Part]) -> M:

@@ -12,7 +12,7 @@ from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult
 from kit.db import clock
-from kit.db.prepared_statements import insert
+from kit.db.prepared_statements import insert_and_find
 from ledger import services as ledger
 from ledger.services import Booking
 from payments.events import event_of
@@ -117,9 +117,9 @@ def finish(
     event = _event(transaction)
     with database.atomic():
         transaction.save_transition(OUTCOME_FIELDS, awaited=awaited)
-        insert(transition)
+        endpoint = insert_and_find(transition, webhooks.ENDPOINT_OF, transaction.business_id)
         if event is not None:
-            webhooks.publish(event, now=now)
+            webhooks.publish_to(endpoint, event, now=now)
         card_declines.settle(transaction, now=now)
         link_uses.settle(transaction)
         if entry is not None:  # last, so that the ledger accounts are locked for a short time

@@ -1,13 +1,14 @@
 """Prepared statements store the same values as the ORM."""
 
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from kit.db.prepared_statements import Lookup, insert_if_absent, insert_many
-from merchants.models import ApiRequest
+from kit.db.prepared_statements import Lookup, insert_and_find, insert_if_absent, insert_many
+from merchants.models import ApiRequest, Business
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.models.transactions import SET_LATER
@@ -139,3 +140,50 @@ class TestLookup:
         }
         assert {one.business for one in found} == {business}
         assert by_business.find_all(uuid4()) == []
+
+
+class TestInsertAndFind:
+    """PostgreSQL does both in one statement, SQLite in two."""
+
+    NAMED = Lookup(Business, "name")
+
+    def request(self, business: Business) -> ApiRequest:
+        return ApiRequest(
+            business=business,
+            key="pk",
+            request_id="r-1",
+            method="GET",
+            target="/",
+            status=200,
+            milliseconds=1,
+            at=NOW,
+        )
+
+    def test_stores_the_row_and_returns_the_other_one(self) -> None:
+        business = BusinessFactory(name="Ada Books")
+
+        found = insert_and_find(self.request(business), self.NAMED, "Ada Books")
+
+        assert found is not None
+        assert (found.pk, found.currencies) == (business.pk, business.currencies)
+        assert ApiRequest.objects.get().request_id == "r-1"
+
+    def test_stores_the_row_if_there_is_no_other_one(self) -> None:
+        assert insert_and_find(self.request(BusinessFactory()), self.NAMED, "Bisi Foods") is None
+
+        assert ApiRequest.objects.get().request_id == "r-1"
+
+    def test_is_one_statement_on_postgresql(self, django_assert_num_queries: Any) -> None:
+        request = self.request(BusinessFactory(name="Ada Books"))
+
+        with django_assert_num_queries(1 if connection.vendor == "postgresql" else 2):
+            insert_and_find(request, self.NAMED, "Ada Books")
+
+    def test_stores_nothing_if_the_row_is_refused(self) -> None:
+        request = self.request(BusinessFactory())
+        request.method = None  # type: ignore[assignment]
+
+        with pytest.raises(DatabaseError), transaction.atomic():
+            insert_and_find(request, self.NAMED, "Ada Books")
+
+        assert not ApiRequest.objects.exists()

@@ -235,6 +235,7 @@ class TestStatements:
     @pytest.fixture(autouse=True)
     def _production(self, monkeypatch):
         monkeypatch.setattr(services, "publish", publishing.publish)
+        monkeypatch.setattr(services, "publish_to", publishing.publish_to)
         monkeypatch.setattr(services, "publish_all", publishing.publish_all)
 
     def count(self, work):
