@@ -74,6 +74,10 @@ class RemoveIndexConcurrently(OnPostgreSQL, operations.RemoveIndexConcurrently):
     elsewhere = RemoveIndex
 
 
+class RunPostgreSQL(OnPostgreSQL, RunSQL):
+    """Run SQL on PostgreSQL only."""
+
+
 class AddPostgreSQLIndex(OnPostgreSQL, RunSQL):
     """Build an index of a kind that SQLite doesn't have, on a table of the same migration.
 

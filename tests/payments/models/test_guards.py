@@ -169,6 +169,19 @@ class TestParents:
         assert Transaction.objects.get().pk == paid.pk
 
 
+class TestSession:
+    def test_has_one_payment(self, api):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()
+        made = api.post("/api/payments", orders.transfer_payment(account["id"])).json()
+        another = Transaction.objects.get(pk=made["id"])
+        another.pk, another.reference = new_id(timezone.now()), "another"
+
+        with pytest.raises(IntegrityError, match="session"), transaction.atomic():
+            another.save(force_insert=True)
+
+        assert Transaction.objects.get().reference == made["reference"]
+
+
 class TestTransitionLog:
     @pytest.mark.parametrize(
         "sql", ["UPDATE payments_transition SET cause = 'expiry'", "DELETE FROM payments_transition"]
