@@ -107,7 +107,7 @@ VOID_REQUESTS = named(nothing={})
 REFUND_REQUESTS = named(
     everything_left={"reference": "refund-8"},
     a_part=_request(forms.RefundSerializer, "reference amount reason"),
-    to_an_account=_request(forms.RefundSerializer, "reference amount destination"),
+    to_an_account=_request(forms.RefundSerializer, "amount destination", reference="refund-10"),
 )
 _ADDRESS = _request(account_forms.AddressSerializer, "address_line1 city state postal_code country")
 ACCOUNT_REQUESTS = named(
