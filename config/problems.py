@@ -56,13 +56,8 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
     exception = _as_api_exception(exception)
     request = context["request"]
     PROBLEMS_SENT.labels(_code(exception)).inc()
-    body = problem(
-        _code(exception),
-        request_id=getattr(request, "id", ""),
-        status=exception.status_code,
-        detail=_detail(exception),
-    )
-    body |= _members(exception) | _also(getattr(request, "path", ""), body["detail"])
+    body = problem_of(exception, request_id=getattr(request, "id", ""))
+    body |= _also(getattr(request, "path", ""), body["detail"])
     response = Response(body, status=exception.status_code, content_type=CONTENT_TYPE)
     if getattr(exception, "auth_header", None):
         response["WWW-Authenticate"] = exception.auth_header  # type: ignore[attr-defined]
@@ -70,6 +65,13 @@ def answer_exception(exception: Exception, context: dict[str, Any]) -> Response 
     if wait is not None:
         response["Retry-After"] = str(max(int(-(-wait // 1)), 1))
     return response
+
+
+def problem_of(exception: exceptions.APIException, *, request_id: str) -> dict[str, Any]:
+    """Return the problem document of an exception, with the members that only some problems have."""
+    status, detail = exception.status_code, _detail(exception)
+    body = problem(_code(exception), request_id=request_id, status=status, detail=detail)
+    return body | _members(exception)
 
 
 def problem(code: str, *, request_id: str, status: int = 0, detail: str = "") -> dict[str, Any]:

@@ -1,10 +1,16 @@
 """What the document says about answers beside the declarations of the apps: problems, headers, components."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from config.error_codes import ERROR_CODES
-from config.problems import problem
+from config.openapi.problem_examples import (
+    EXISTING_ID,
+    REQUEST_ID,
+    SERVER_TIME,
+    STRING_TO_SIGN,
+    WRONG_CARD_NUMBER,
+    problem_example,
+)
 from kit.api.answer_fields import (
     EMPTY,
     TEXT,
@@ -19,17 +25,9 @@ from kit.api.answer_fields import (
     one_of,
     open_list,
 )
-from kit.api.field_errors import NOT_ALLOWED_HERE, UnknownField
 from payments.models import Transaction
-from payments.representation import PAYMENT
-from payments.services.transfers.return_destinations import DESTINATION_REQUIRED
 from virtual_accounts.models import VirtualAccount
-
-SERVER_TIME = 1_769_846_400
-STRING_TO_SIGN = (
-    f"{SERVER_TIME}\nA1b2C3d4E5f6G7h8\nGET\n/api/banks\n"
-    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-)
+from virtual_accounts.services.transfer_matching import UnknownAccount
 
 _NOT_FOUND = ERROR_CODES["not_found"]
 FIELD_ERROR = Answer(
@@ -37,13 +35,13 @@ FIELD_ERROR = Answer(
     "What is wrong with one field.",
     Field("field", TEXT, "Dotted path.", "source.pan"),
     Field("code", TEXT, "Error code of the field.", "invalid_card_number"),
-    Field("message", TEXT, "Description of the error.", "This field must be a card number."),
+    Field("message", TEXT, "Description of the error.", WRONG_CARD_NUMBER),
     Field("suggestion", TEXT, "`unknown_field`: the field of this object whose name is closest, if one is close.", "amount", omit=EMPTY),
 )  # fmt: skip
 EXISTING = Answer(
     "Existing",
     "The resource of the first request with this reference.",
-    Field("id", UUID, "Its identifier.", PAYMENT["id"].example),
+    Field("id", UUID, "Its identifier.", EXISTING_ID),
     Field("status", one_of([*Transaction.Status.values, *VirtualAccount.Status.values]), "Its current status."),
 )  # fmt: skip
 # `config.problems` builds it.
@@ -55,12 +53,12 @@ PROBLEM = Answer(
     Field("status", WHOLE_NUMBER, "The HTTP status.", 404),
     Field("detail", TEXT, "What to do about it. Never repeats a value that was sent.", _NOT_FOUND.help),
     Field("code", open_list(ERROR_CODES), "Decide by this.", "not_found"),
-    Field("request_id", TEXT, "The response's `X-Request-Id`. Quote it to support.", "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49"),
+    Field("request_id", TEXT, "The response's `X-Request-Id`. Quote it to support.", REQUEST_ID),
     Field("errors", ListOf(FIELD_ERROR), "For invalid requests: every wrong field at once.", omit=EMPTY),
     Field("server_time", WHOLE_NUMBER, "`timestamp_out_of_range`: our clock, in Unix seconds.", SERVER_TIME, omit=EMPTY),
     Field("string_to_sign", TEXT, "`invalid_signature`, in the sandbox: the text that the server built and signed.", STRING_TO_SIGN, omit=EMPTY),
     Field("success", always(False), "Errors of the simulation: always `false`.", omit=EMPTY),
-    Field("message", TEXT, "Errors of the simulation: the same as `detail`.", ERROR_CODES["unknown_account"].help, omit=EMPTY),
+    Field("message", TEXT, "Errors of the simulation: the same as `detail`.", UnknownAccount.default_detail, omit=EMPTY),
 )  # fmt: skip
 DUPLICATE_REFERENCE = Answer(
     "DuplicateReference",
@@ -103,32 +101,16 @@ def components(answers: Iterable[Answer | Union]) -> dict[str, Schema]:
         | {"Conflict": CONFLICT},
         "headers": {name: {"description": words, "schema": form} for name, (words, form) in HEADERS.items()},
         "examples": {
-            code: {"summary": ERROR_CODES[code].title, "value": _example(code)} for code in ERROR_CODES
+            code: {"summary": ERROR_CODES[code].title, "value": problem_example(code)} for code in ERROR_CODES
         },
     }
 
 
-def _example(code: str) -> Schema:
-    return problem(code, request_id=PROBLEM["request_id"].example) | _EXAMPLES.get(code, {})
-
-
-def _wrong(field: str, code: str, message: str, **more: Any) -> Schema:
-    return {"errors": [{"field": field, "code": code, "message": message, **more}]}
-
-
-_EXAMPLES: dict[str, Schema] = {
-    "invalid_request": {"errors": [FIELD_ERROR.example(without=("suggestion",))]},
-    "unknown_field": _wrong(
-        "amuont", "unknown_field", str(UnknownField(suggestion="amount")), suggestion="amount"
-    ),
-    "reserved_reference": _wrong("reference", "reserved_reference", "This field may not begin with va_."),
-    "not_allowed_here": _wrong("redirect_url", "not_allowed_here", NOT_ALLOWED_HERE),
-    "unsupported_currency": _wrong(
-        "currency", "unsupported_currency", "This business is enabled for NGN or USD only."
-    ),
-    "destination_required": _wrong("destination", "destination_required", DESTINATION_REQUIRED),
-    "no_price": _wrong("currency", "no_price", "This isn't offered in JPY."),
-    "timestamp_out_of_range": {"server_time": SERVER_TIME},
-    "invalid_signature": {"string_to_sign": STRING_TO_SIGN},
-    "duplicate_reference": {"existing": EXISTING.example(status="success")},
-}
+def members_of(code: str) -> list[Field]:
+    """Return the members that the problem of a code has beside those of every problem."""
+    declared = {field.name: field for field in (*PROBLEM.fields, *DUPLICATE_REFERENCE.fields)}
+    return [
+        declared[name]
+        for name in problem_example(code)
+        if not declared[name].is_required or name == "existing"
+    ]

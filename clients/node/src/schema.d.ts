@@ -4502,7 +4502,7 @@ export interface components {
             success?: boolean;
             /**
              * @description Errors of the simulation: the same as `detail`.
-             * @example Use the account number of one of your virtual accounts, or of an open payment into one.
+             * @example No virtual account has, or ever had, this account number.
              */
             message?: string;
         };
@@ -4577,7 +4577,7 @@ export interface components {
             success?: boolean;
             /**
              * @description Errors of the simulation: the same as `detail`.
-             * @example Use the account number of one of your virtual accounts, or of an open payment into one.
+             * @example No virtual account has, or ever had, this account number.
              */
             message?: string;
             /**
