@@ -54,6 +54,9 @@ SYNONYMS = {  # the word that the documentation uses
 EXACT, WHOLE_TITLE, IN_KEY = 1000.0, 300.0, 60.0
 SHORTEST_PREFIX = 3  # characters of a term that is marked as the first part of a longer word
 TITLE_BEGINS, TITLE_WORD, TITLE_PART, TEXT = 40.0, 25.0, 10.0, 4.0
+PHRASE = 200.0  # the whole query in a text, as it is
+SENTENCE = 4  # words, from which on a query may be a sentence that was pasted
+GAP = "…"  # in the index, in place of a number or another value (`config.error_details`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +81,14 @@ class Results:
 
 
 def search(text: str) -> Results:
-    """Return the places with every term of a query, the best first; if there are none, those with any term."""
+    """Return the places with every term of a query, the best first; if there are none, those with most of the terms."""
     query = normalised(text)
     terms = _terms(query.lower())
     if not terms:
         return Results(query, 0, ())
-    found = _found(query.lower(), terms, needs_all=True) or _found(query.lower(), terms, needs_all=False)
+    found = _found(query.lower(), terms)
     words = (*terms, *(SYNONYMS[term] for term in terms if term in SYNONYMS))
-    shown = tuple(_result(entry, words) for entry in found[:MOST_RESULTS])
+    shown = tuple(_result(entry, words, query.lower()) for entry in found[:MOST_RESULTS])
     return Results(query, len(found), shown, suggestion="" if found else _closest(query.lower()))
 
 
@@ -95,8 +98,17 @@ def _terms(query: str) -> tuple[str, ...]:
     >>> _terms("how to rotate a key")
     ('rotate', 'key')
     """
-    words = tuple(dict.fromkeys(query.split()))
+    words = tuple(dict.fromkeys(_without_marks(word) or word for word in query.split()))
     return (tuple(word for word in words if len(word) > 1 and word not in STOP_WORDS) or words)[:MOST_TERMS]
+
+
+def _without_marks(text: str) -> str:
+    """Return a word or a query without the quotation marks and the full stop of a sentence that was pasted.
+
+    >>> _without_marks('"The authorisation has expired."')
+    'The authorisation has expired'
+    """
+    return text.strip("\"'“”").rstrip(".,;:!?\"'”")
 
 
 def normalised(text: str) -> str:
@@ -111,21 +123,35 @@ def normalised(text: str) -> str:
     return without_real_cards(" ".join(plain.split()))[:LONGEST_QUERY].rstrip()
 
 
-def _found(query: str, terms: Sequence[str], *, needs_all: bool) -> list[Entry]:
-    scored = [(_score(entry, query, terms, needs_all=needs_all), entry) for entry in entries()]
-    best = sorted((each for each in scored if each[0] > 0), key=lambda each: -each[0])
-    return [entry for _, entry in best]
+def _found(query: str, terms: Sequence[str]) -> list[Entry]:
+    """Return the entries with every term; without any, those with the most terms, but at least half of them."""
+    scored = [(*_score(entry, query, terms), entry) for entry in entries()]
+    most = max((matched for matched, *_ in scored), default=0)
+    least = len(terms) if most == len(terms) else max((len(terms) + 1) // 2, 1)
+    best = sorted((each for each in scored if each[0] >= least), key=lambda each: (-each[0], -each[1]))
+    return [entry for *_, entry in best]
 
 
-def _score(entry: Entry, query: str, terms: Sequence[str], *, needs_all: bool) -> float:
-    """Return how well an entry matches; 0 if it lacks a term that it needs."""
+def _score(entry: Entry, query: str, terms: Sequence[str]) -> tuple[int, float]:
+    """Return how many terms an entry has, and how well it matches. An exact name has them all."""
     title, text = _folded(entry)
     scores = [_best_score(term, title, text, entry.keys) for term in terms]
     whole = EXACT if query in entry.keys else WHOLE_TITLE if query == title else 0
-    if not whole and ((needs_all and not all(scores)) or not any(scores)):
-        return 0
-    phrase = TITLE_BEGINS if len(terms) > 1 and query in title else 0
-    return whole * entry.weight + (sum(scores) + phrase) * entry.weight
+    phrase = PHRASE if _phrase_in(text, query) else TITLE_BEGINS if len(terms) > 1 and query in title else 0
+    matched = len(terms) if whole or phrase else sum(1 for score in scores if score)
+    return matched, (whole + sum(scores) + phrase) * entry.weight
+
+
+def _phrase_in(text: str, query: str) -> str:
+    """Return the sentence of a query as a text has it, with or without its numbers. Empty if the text lacks it.
+
+    >>> _phrase_in("at most … is left to refund.", "at most 5000 is left to refund.")
+    'at most … is left to refund'
+    """
+    pasted = _without_marks(query)
+    if pasted.count(" ") + 1 < SENTENCE:
+        return ""
+    return next((each for each in (pasted, re.sub(r"\b\d+\b", GAP, pasted)) if each in text), "")
 
 
 def _best_score(term: str, title: str, text: str, keys: frozenset[str]) -> float:
@@ -159,7 +185,9 @@ def _closest(query: str) -> str:
 # What is shown ---------------------------------------------------------------------------------------
 
 
-def _result(entry: Entry, terms: Sequence[str]) -> Result:
+def _result(entry: Entry, terms: Sequence[str], query: str) -> Result:
+    phrase = _phrase_in(_folded(entry)[1], query)
+    terms = (phrase, *terms) if phrase else terms
     return Result(
         kind=entry.kind,
         title=marked(entry.title, terms),
@@ -176,7 +204,8 @@ def snippet(text: str, terms: Sequence[str]) -> str:
     >>> found[:9], found[-7:], "needle" in found
     ('… one two', 'three …', True)
     """
-    place = min((at for at in (text.lower().find(term) for term in terms) if at >= 0), default=0)
+    sought = terms[:1] if " " in terms[0] else terms  # the phrase, if the text has it
+    place = min((at for at in (text.lower().find(term) for term in sought) if at >= 0), default=0)
     start = max(0, place - SNIPPET // 3)
     if start:
         start = text.find(" ", start, place) + 1 or start

@@ -19,6 +19,7 @@ from config.docs_site.guides import GUIDES, tokens_in
 from config.docs_site.reference.fields import FieldRow
 from config.docs_site.reference.pages import Kind, ReferencePage, pages
 from config.error_codes import ERROR_CODES
+from config.error_details import DETAILS
 from config.openapi.generated import document
 from kit.api.field_codes import FIELD_CODES
 from payments import outcomes, sandbox_guide
@@ -131,7 +132,7 @@ def _errors() -> Iterator[Entry]:
             kind="Error",
             title=code,
             address=reverse("error-page", args=[code]),
-            text=f"{kind.title}. {kind.help}".replace("`", ""),
+            text=" ".join((f"{kind.title}.", kind.help, *DETAILS.get(code, ()))).replace("`", ""),
             trail=f"HTTP status {kind.status}",
             keys=_keys({code, kind.title}),
             weight=1.5,

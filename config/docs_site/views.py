@@ -3,6 +3,7 @@
 Error pages are rendered without a request: no context processor, no session, no database.
 """
 
+import json
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import groupby, pairwise
@@ -18,6 +19,9 @@ from config.docs_site.event_catalogue import catalogue
 from config.docs_site.guides import GUIDES, page_of, samples
 from config.docs_site.reference.pages import OF_MOST_CALLS, pages_with_error
 from config.error_codes import ERROR_CODES
+from config.error_details import DETAILS
+from config.openapi.answer_schemas import members_of
+from config.openapi.problem_examples import problem_example
 from config.problems import problem_response
 from dashboard.memberships import NotInThisRole
 from kit.api.field_codes import FIELD_CODES
@@ -141,7 +145,9 @@ def error_page(request: HttpRequest, code: str) -> HttpResponse:
         "code": code,
         "kind": kind,
         "status": HTTPStatus(kind.status),
-        "address": f"{settings.PUBLIC_URL}/docs/errors/{code}",
+        "members": members_of(code),
+        "example": json.dumps(problem_example(code), indent=2, ensure_ascii=False),
+        "details": DETAILS.get(code, ()),
         "is_of_most_calls": code in OF_MOST_CALLS,
         "returned_by": pages_with_error(code),
     }

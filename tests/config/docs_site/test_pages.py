@@ -348,6 +348,32 @@ class TestErrorPages:
         assert re.sub("`(.+?)`", r"<code>\1</code>", kind.help) in page
         assert 'href="/docs/errors/"' in page
 
+    @pytest.mark.parametrize("code", ERROR_CODES)
+    def test_show_the_response_of_the_api_description(self, visitor, code):
+        example = visitor.get("/api/openapi.json").json()["components"]["examples"][code]["value"]
+
+        page = visitor.get(f"/docs/errors/{code}").content.decode()
+
+        assert json.loads(unescape(re.search("<pre.*?<code>(.*?)</code>", page, re.DOTALL)[1])) == example
+
+    @pytest.mark.parametrize(
+        ("code", "member"),
+        [
+            ("duplicate_reference", "existing"),
+            ("timestamp_out_of_range", "server_time"),
+            ("invalid_signature", "string_to_sign"),
+            ("unknown_field", "errors"),
+        ],
+    )
+    def test_explain_the_members_of_their_own(self, visitor, code, member):
+        assert f"<dt><code>{member}</code></dt>" in visitor.get(f"/docs/errors/{code}").content.decode()
+        assert "<dt>" not in visitor.get("/docs/errors/nonce_reused").content.decode()
+
+    def test_list_what_the_detail_can_say(self, visitor):
+        page = unescape(visitor.get("/docs/errors/invalid_state").content.decode())
+
+        assert "<li>No attempt of this event is planned for later.</li>" in page
+
     def test_link_the_operations_that_return_them(self, visitor):
         own = visitor.get("/docs/errors/duplicate_reference").content.decode()
         common = visitor.get("/docs/errors/invalid_signature").content.decode()

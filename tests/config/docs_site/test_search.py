@@ -106,6 +106,29 @@ class TestRanking:
     def test_returns_places_with_any_term_if_none_has_all(self):
         assert search("refund zzzzzz").total == search("refund").total
 
+    @pytest.mark.parametrize(
+        ("detail", "code"),
+        [
+            ("No attempt of this event is planned for later.", "invalid_state"),
+            ("No attempt of this event is planned", "invalid_state"),
+            ('"This reference was already used for a different request."', "duplicate_reference"),
+            ("See errors: every wrong field, by its dotted path.", "invalid_request"),
+            ("At most 5000 is left to refund.", "amount_too_large"),
+            ("X-Nonce and X-Signature are missing.", "missing_header"),
+        ],
+    )
+    def test_finds_the_error_of_a_pasted_detail_first(self, detail, code):
+        assert first(detail).address == f"/docs/errors/{code}"
+
+    def test_finds_little_beside_a_pasted_detail(self):
+        assert search("No attempt of this event is planned for later.").total < 5
+
+    def test_shows_the_part_of_a_text_with_the_phrase(self):
+        assert "<mark>An attempt is planned or</mark>" in first("an attempt is planned or").snippet
+
+    def test_leaves_out_places_with_few_terms_of_many(self):
+        assert search("refund zzzzzz yyyyyy xxxxxx").total == 0
+
     def test_suggests_a_close_name(self):
         assert search("duplicat_reference").suggestion == "duplicate_reference"
         assert search("zzzzzzzz").suggestion == ""

@@ -1,0 +1,62 @@
+"""Every text that the service can send as the `detail` of a problem is listed, so that the search finds it."""
+
+import ast
+from collections import defaultdict
+
+from config.error_codes import ERROR_CODES
+from config.error_details import DETAILS
+from config.settings import BASE_DIR
+from kit.api.errors import Problem
+
+APPS = ("kit", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
+# Decisions in the administration and the dashboard, whose forms show these errors.
+ON_PAGES = ("payments/services/staff/", "payments/services/settlement/", "payments/models/batches.py")
+GAP = "…"  # in place of a value
+
+
+def subclasses(kind):
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+def modules():
+    for app in APPS:
+        for file in sorted((BASE_DIR / app).rglob("*.py")):
+            name = file.relative_to(BASE_DIR).as_posix()
+            if not name.startswith(ON_PAGES):
+                yield ast.parse(file.read_text())
+
+
+def text_of(node):
+    """Return a literal text, with a gap for each value in it. Empty if it is no literal."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else GAP for part in node.values)
+    return ""
+
+
+def raised():
+    """Return the literal details of all problems in the code, by the problem's code."""
+    codes = {each.__name__: str(each.default_code) for each in subclasses(Problem)}
+    found = defaultdict(set)
+    for module in modules():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef) and node.name in codes:
+                for line in node.body:
+                    if isinstance(line, ast.Assign) and line.targets[0].id == "default_detail":
+                        found[codes[node.name]].add(text_of(line.value))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in codes:
+                found[codes[node.func.id]] |= {text_of(each) for each in node.args[:1]}
+    return {code: texts - {""} for code, texts in found.items()}
+
+
+def test_lists_every_detail_in_the_code():
+    missing = {code: texts - {*DETAILS.get(code, ())} for code, texts in raised().items()}
+
+    assert {code: texts for code, texts in missing.items() if texts} == {}
+
+
+def test_lists_only_details_of_codes():
+    assert DETAILS.keys() <= ERROR_CODES.keys()
