@@ -40,7 +40,7 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "X-Bank-Timestamp must be Unix seconds: 1 to 12 digits.",
     ),
     "unknown_key": (
-        "No active key pair has this X-Api-Key.",
+        "No active key pair has this X-Api-Key: it was revoked, has expired, or belongs to another installation.",
     ),
     "timestamp_out_of_range": (
         "The timestamp is too far from the server's clock.",
@@ -92,7 +92,7 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "A payment into this static account is open. Wait until it has finished, or use a dynamic account.",
         "An attempt is planned or in progress.",
         "Another exam is running. Wait until it has finished.",
-        "No attempt of this event is planned for later.",
+        "No attempt of this event is planned for later: it was delivered, or it is dead. You can resend it.",
         "Nothing is left to refund.",
         "Only a payment that waits for its payer can be cancelled.",
         "Only a successful payment can be refunded.",
