@@ -70,13 +70,13 @@ EVENT_DATA: dict[Event, Example] = {
     ),
     Event.REFUND_SUCCESS: named(
         refund_of_a_card_payment=_value(REFUND, "a_part"),
-        refund_of_a_transfer=_value(REFUND, "of_a_transfer_payment"),
+        refund_of_a_transfer=_value(REFUND, "to_an_account"),
     ),
     Event.REFUND_FAILED: named(
         refund_of_a_card_payment=_value(
             REFUND, "a_part", **_failed(outcomes.DO_NOT_HONOUR), gateway_code="05"
         ),
-        refund_of_a_transfer=_value(REFUND, "of_a_transfer_payment", **_refused(REFUSED_PAYOUT)),
+        refund_of_a_transfer=_value(REFUND, "to_an_account", **_refused(REFUSED_PAYOUT)),
     ),
     Event.PAYOUT_REVERSED: named(payout=_value(RETURNED_PAYOUT, "payout")),
     Event.TRANSFER_UNAPPLIED: named(transfer=_value(UNAPPLIED, "open")),

@@ -157,6 +157,10 @@ SIMULATE_REQUESTS = named(
 # Answers ---------------------------------------------------------------------------------------------
 
 
+# Fields that an answer repeats only if the request has them.
+_OF_REQUESTS = ("payment_link_id", "payment_link_reference", "narration", "metadata")
+
+
 def _payment(kind: str, *without: str, **changes: Any) -> Example:
     """Return a successful transaction of a kind, or the one that the changes make of it."""
     values = {
@@ -165,7 +169,7 @@ def _payment(kind: str, *without: str, **changes: Any) -> Example:
         "status": "success",
         "refund_status": "none",
     }
-    return shown.PAYMENT.example(kind, without=without, **values | changes)
+    return shown.PAYMENT.example(kind, without=(*_OF_REQUESTS, *without), **values | changes)
 
 
 def _card_payment(*without: str, **changes: Any) -> Example:
@@ -192,15 +196,31 @@ _PAYOUT = _payment(
     customer=shown.CUSTOMER.example(without=("merchant_reference",)),
 )
 PAID = named(card_payment=_card_payment())
-PAYMENT = named(
+_PENDING = _unpaid(outcomes.PROCESSING, "pending")
+# The answer to each request in `PAYMENT_REQUESTS`.
+CREATED_PAYMENT = named(
     card_payment=_card_payment(),
+    card_payment_with_everything=_card_payment(
+        reference="order-1043",
+        narration=shown.PAYMENT["narration"].example,
+        metadata=shown.PAYMENT["metadata"].example,
+        customer=shown.CUSTOMER.example(shown.CARD),
+    ),
     card_payment_with_challenge=_card_payment(
-        *_OF_APPROVALS, *_OF_MESSAGES, "completed_at", **_unpaid(outcomes.PROCESSING, "pending")
+        *_OF_APPROVALS,
+        *_OF_MESSAGES,
+        "completed_at",
+        reference="order-1044",
+        source=shown.CARD_SHOWN.example(card_bin=CHALLENGED_CARD[:6], card_last4=CHALLENGED_CARD[-4:]),
+        **_PENDING,
     )
     | {"redirect_link": shown.PAYMENT["redirect_link"].example},
+    card_payment_to_capture_later=_card_payment("completed_at", reference="order-1045", **_PENDING)
+    | {"amount_authorized": 50_000},
     card_payment_that_is_declined=_card_payment(
         "authorization_code",
         "merchant_descriptor",
+        reference="order-1046",
         **_unpaid(DECLINED),
         amount=DECLINED_AMOUNT,
         gateway_code=DECLINED.gateway_code,
@@ -210,12 +230,22 @@ PAYMENT = named(
         shown.TRANSFER,
         "gateway_code",
         "acquirer_transaction_id",
+        "completed_at",
+        **_TRANSFER_PAYMENT | _PENDING,
+        virtual_account_details=accounts.TRANSFER_DETAILS.example(status="pending", amount_received=""),
+    ),
+    payout=_PAYOUT,
+    card_check=_payment(shown.CARD_CHECK, reference="check-77", amount=0),
+)
+PAYMENT = CREATED_PAYMENT | named(
+    virtual_account_payment=_payment(
+        shown.TRANSFER,
+        "gateway_code",
+        "acquirer_transaction_id",
         fee=500,
         virtual_account_details=accounts.TRANSFER_DETAILS.example(status="success"),
         **_TRANSFER_PAYMENT,
-    ),
-    payout=_PAYOUT,
-    card_check=_payment(shown.CARD_CHECK, "narration", reference="check-77", amount=0),
+    )
 )
 RETURNED_PAYOUT = named(payout=_PAYOUT | {"reversal": shown.REVERSAL.example()})
 VOIDED = named(voided=_card_payment("gateway_code", "authorization_code", **_unpaid(outcomes.VOIDED)))
@@ -233,9 +263,14 @@ ADVANCED = named(
     | {"advanced": "session"}
 )
 _REFUND = shown.REFUND.example(status="success")
+_REFUND_WITHOUT_REASON = shown.REFUND.example(without=("reason",), status="success")
+# The answer to each request in `REFUND_REQUESTS`.
 REFUND = named(
+    everything_left=_REFUND_WITHOUT_REASON | {"reference": "refund-8", "amount": 50_000},
     a_part=_REFUND,
-    of_a_transfer_payment=_REFUND | {"destination": shown.REFUND_DESTINATION.example()},
+    to_an_account=_REFUND_WITHOUT_REASON
+    | {"reference": "refund-10", "payment_reference": "order-1047"}
+    | {"destination": REFUND_REQUESTS["to_an_account"]["value"]["destination"]},
 )
 _SETTLEMENT = shown.SETTLEMENT.example(without=("brought_forward", "carried_forward"), status="released")
 _ITEMS = [
@@ -268,7 +303,13 @@ _DYNAMIC = accounts.ACCOUNT_HOLDER.example(name="Ada Obi", account_number="", re
 ACCOUNT = named(
     static_account=accounts.VIRTUAL_ACCOUNT.example(status="active"),
     dynamic_account=accounts.VIRTUAL_ACCOUNT.example(
-        status="active", reference="checkout", customer=_DYNAMIC
+        without=("metadata",), status="active", reference="checkout", customer=_DYNAMIC
+    ),
+    business_account=accounts.VIRTUAL_ACCOUNT.example(
+        without=("metadata",),
+        status="active",
+        reference="ada-books",
+        customer=accounts.ACCOUNT_HOLDER.example(name="Ada Books Ltd", reference="ada-books"),
     ),
 )
 INACTIVE_ACCOUNT = named(static_account=accounts.VIRTUAL_ACCOUNT.example(status="inactive"))

@@ -111,10 +111,14 @@ def _done(body: Answer, text: str, shows: Schema) -> dict[int, Success]:
 
 
 def _created(
-    body: Answer, text: str = "Created.", *headers: str, again: Schema | None = None
+    body: Answer,
+    text: str = "Created.",
+    *headers: str,
+    shows: Schema | None = None,
+    again: Schema | None = None,
 ) -> dict[int, Success]:
     """Return the answers of an operation that creates a resource, or returns it if its reference was used before."""
-    new = Success(text, body, examples.of(body), headers)
+    new = Success(text, body, shows or examples.of(body), headers)
     return {201: new} | _done(body, REPLAYED, again or new.examples)
 
 
@@ -151,7 +155,7 @@ def _union(name: str, *members: type[RequestSerializer]) -> PolymorphicProxySeri
 OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
     (payments.PaymentsView, "POST"): Operation(
         "createPayment", "Payments",
-        _created(shown.PAYMENT, "Created. A declined payment is created too: see `status`.", "Location", again=examples.PAID),
+        _created(shown.PAYMENT, "Created. A declined payment is created too: see `status`.", "Location", shows=examples.CREATED_PAYMENT, again=examples.PAID),
         Body(create_payment_body, examples.PAYMENT_REQUESTS),
         ("not_allowed_here", "reserved_reference", "card_number_misplaced", "unsupported_currency", "no_price", "invalid_payment_method", "duplicate_reference", "invalid_state", "rail_unavailable"),
         tables=("cards", "amounts", "3ds", "payouts"),
