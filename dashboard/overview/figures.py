@@ -9,6 +9,7 @@ from datetime import date
 from django.urls import reverse
 
 from kit.money import figures, money
+from kit.shares import per_mille, rounded_share
 from ledger.services import Balance
 
 UP, DOWN = "up", "down"
@@ -23,21 +24,21 @@ class Figures:
     payments: int  # in any state
     succeeded: int  # payments
     finished: int  # payments
-    pending: int  # payments and payouts
-    failed: int  # payments and payouts
+    pending: int  # payments
+    failed: int  # payments
 
     @property
     def success_rate(self) -> str:
-        """Return the share of finished payments that succeeded, rounded down: never 100 % if one failed.
+        """Return the share of finished payments that succeeded, in percent. Empty if none is finished.
 
-        >>> Figures(volume=[], payments=2000, succeeded=1999, finished=2000, pending=0, failed=1).success_rate
-        '99.9%'
+        >>> Figures(volume=[], payments=18, succeeded=12, finished=18, pending=0, failed=6).success_rate
+        '66.7%'
         """
         return f"{self.per_mille / 10:.1f}%" if self.finished else ""
 
     @property
     def per_mille(self) -> int:
-        return self.succeeded * 1000 // self.finished if self.finished else 0
+        return per_mille(self.succeeded, self.finished) if self.finished else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def figures_of(
 def _volume(now: Figures, past: Figures | None, *, currency: str, since: date) -> Figure:
     amount = dict(now.volume).get(currency, 0)
     before = dict(past.volume).get(currency, 0) if past else 0
-    change = amount * 1000 // before - 1000 if before else 0
+    change = rounded_share(amount, before) - 1000 if before else 0
     others = [money(value, other) for other, value in now.volume if other != currency]
     return Figure(
         name="Volume",
@@ -90,7 +91,7 @@ def _payments(now: Figures, past: Figures | None, *, since: date) -> Figure:
         address=_payments_address(since),
         change=f"{_arrow(change)} {abs(change):,}" if before and change else "",
         direction=_direction(change) if before else "",
-        note=f"from {before:,}" if before else f"{now.pending:,} pending, {now.failed:,} failed with payouts",
+        note=f"from {before:,}" if before else f"{now.pending:,} pending, {now.failed:,} failed",
     )
 
 
@@ -103,7 +104,7 @@ def _success_rate(now: Figures, past: Figures | None, *, since: date) -> Figure:
         address=_payments_address(since, status="failed"),
         change=f"{_arrow(change)} {abs(change) / 10:.1f} pts" if change else "",
         direction=_direction(change),
-        note=f"from {before}" if before else f"{now.succeeded:,} of {now.finished:,} finished",
+        note=f"from {before}" if before else f"{now.succeeded:,} of {now.finished:,} finished payments",
     )
 
 

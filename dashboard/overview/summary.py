@@ -37,7 +37,6 @@ RANGES = (7, 30, 90)  # days
 KEYS_READ = 50
 
 PAYMENT = Transaction.RequestType.PAYMENT
-MOVES_MONEY = (PAYMENT, Transaction.RequestType.PAYOUT)
 STATUS = Transaction.Status
 
 
@@ -116,15 +115,14 @@ def _transactions(business: Business) -> QuerySet[Transaction]:
 
 def _figures(rows: Sequence[Tally]) -> Figures:
     payments = [row for row in rows if row.request_type == PAYMENT]
-    moving = [row for row in rows if row.request_type in MOVES_MONEY]
-    succeeded = _total(payments, STATUS.SUCCESS)
+    succeeded, failed = _total(payments, STATUS.SUCCESS), _total(payments, STATUS.FAILED)
     return Figures(
         volume=_volume(payments),
         payments=sum(row.count for row in payments),
         succeeded=succeeded,
-        finished=succeeded + _total(payments, STATUS.FAILED),
-        pending=_total(moving, STATUS.PENDING),
-        failed=_total(moving, STATUS.FAILED),
+        finished=succeeded + failed,
+        pending=_total(payments, STATUS.PENDING),
+        failed=failed,
     )
 
 

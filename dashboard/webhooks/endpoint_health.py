@@ -14,6 +14,7 @@ from statistics import median
 from django.utils import timezone
 
 from dashboard.ui.charts import round_up
+from kit.shares import per_mille
 from merchants.models import Business
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.outages import Outage, outage_of
@@ -67,8 +68,8 @@ class Health:
 
     @property
     def rate(self) -> str:
-        """Return the share of attempts that succeeded, rounded down: never 100% if one failed."""
-        return f"{self.delivered * 1000 // self.total / 10:g}%" if self.total else ""
+        """Return the share of attempts that succeeded: 100% only if none failed."""
+        return f"{per_mille(self.delivered, self.total) / 10:g}%" if self.total else ""
 
     @property
     def attempts_name(self) -> str:
