@@ -389,7 +389,7 @@ class TestStats:
             "from NGN 400.00",
         )
         assert (payments.value, payments.change, payments.note) == ("3", "↑ 2", "from 1")
-        assert (rate.value, rate.change, rate.direction) == ("66.6%", "↓ 33.4 pts", "down")
+        assert (rate.value, rate.change, rate.direction) == ("66.7%", "↓ 33.3 pts", "down")
 
     def test_of_ninety_days_have_no_period_before(self, browser, ada, now):
         captured_payment(business=ada.business, now=now - timedelta(days=100))
@@ -475,3 +475,29 @@ class TestCharts:
         chart = browser.get("/dashboard/?days=90").context["overview"].volume_chart
 
         assert [each.volume.count for each in chart.bars] == [6] + [7] * 12
+
+
+class TestRecentTransactions:
+    def test_without_a_customer_show_the_method(self, browser, ada, now):
+        captured_payment(business=ada.business, now=now)
+
+        row = re.search(r"<tbody>(.*?)</tbody>", page(browser), re.DOTALL)[1]
+
+        assert '<a class="table__link"' in row
+        assert ">Payment<" not in row
+        assert "4081" in re.search(r'<a class="table__link".*?</a>', row, re.DOTALL)[0]
+
+    def test_link_payments_and_payouts(self, browser):
+        text = page(browser)
+
+        assert '<a class="section__more" href="/dashboard/payments/">All payments</a>' in text
+        assert '<a class="section__more" href="/dashboard/payouts/">All payouts</a>' in text
+
+
+def test_figures_of_payments_leave_out_payouts(browser, ada, now):
+    declined_payment(business=ada.business, now=now)
+    start(orders.payout(amount=50_051), business=ada.business, now=now)
+
+    figures = overview(browser).figures
+
+    assert (figures.payments, figures.failed, figures.finished) == (1, 1, 1)
