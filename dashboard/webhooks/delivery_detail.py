@@ -20,6 +20,7 @@ from kit import bounded_json
 from kit.durations import in_words, range_in_words
 from payments.models import CardOperation, Transaction
 from payments.services.event_subjects import Subject, subjects_of
+from payments.services.sandbox_events import advanced_attempts
 from webhooks.models import Attempt, Delivery, Endpoint, event_name
 from webhooks.outages import outage_of
 from webhooks.request_headers import request_headers
@@ -154,20 +155,25 @@ def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:
         Moment(at=delivery.created_at, title="Event created", text="The body will not change.", mark=NEW)
     ]
     previous: Attempt | None = None
+    advanced = advanced_attempts(delivery) if settings.SANDBOX and len(attempts) > 1 else frozenset()
     for attempt in attempts:
-        moments.append(_attempt_moment(attempt, previous))
+        moments.append(_attempt_moment(attempt, previous, is_advanced=attempt.number in advanced))
         previous = attempt
     moments.extend(_planned(delivery, attempts))
     return moments
 
 
-def _attempt_moment(attempt: Attempt, previous: Attempt | None) -> Moment:
+def _attempt_moment(attempt: Attempt, previous: Attempt | None, *, is_advanced: bool) -> Moment:
     succeeded = attempt.status is not None and not attempt.error
     title = f"Attempt {attempt.number}" + (" (manual)" if attempt.is_manual else "")
     result = f"{title}: responded with {attempt.status}" if attempt.status else f"{title}: no response"
     lines = [(name, f"{value:.1f} ms") for name, value in _phases(attempt) if value is not None]
-    delay = "" if previous is None or attempt.is_manual else f" {_actual_delay(attempt, previous)}"
-    text = attempt.result + delay
+    delay = (
+        ""
+        if previous is None or attempt.is_manual
+        else _actual_delay(attempt, previous, is_advanced=is_advanced)
+    )
+    text = f"{attempt.result} {delay}".rstrip()
     return Moment(
         at=attempt.started_at, title=result, text=text, lines=lines, mark=GOOD if succeeded else BAD
     )
@@ -181,15 +187,16 @@ def _phases(attempt: Attempt) -> Iterator[tuple[str, float | None]]:
     yield "Total", attempt.total_ms
 
 
-def _actual_delay(attempt: Attempt, previous: Attempt) -> str:
-    """Return the delay since the previous attempt, and the range it was drawn from."""
+def _actual_delay(attempt: Attempt, previous: Attempt, *, is_advanced: bool) -> str:
+    """Return the delay since the previous attempt, the range it was drawn from, and whether the sandbox shortened it."""
     ended = previous.started_at + timedelta(milliseconds=previous.total_ms)
     waited = max(attempt.started_at - ended, timedelta(0))
     delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if attempt.number > len(delays):
         return ""
     planned = delay_range(delays[attempt.number - 1])
-    return f"Sent {in_words(waited, parts=2)} after the previous attempt (planned: {planned})."
+    advanced = " It was advanced in the sandbox." if is_advanced else ""
+    return f"Sent {in_words(waited, parts=2)} after the previous attempt (planned: {planned}).{advanced}"
 
 
 def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment]:

@@ -11,6 +11,7 @@ from django.db import transaction as database
 from kit.db.clock import database_now
 from merchants import audit
 from merchants.audit import Actor
+from merchants.models import AuditEntry
 from payments.models import InvalidState
 from payments.services import sandbox_turns
 from webhooks import services as webhooks
@@ -74,6 +75,12 @@ def make_attempt_due(
         now=now,
     )
     return now
+
+
+def advanced_attempts(delivery: Delivery) -> frozenset[int]:
+    """Return the numbers of the attempts of a delivery that were made due before their time."""
+    entries = AuditEntry.objects.filter(target=str(delivery.pk), action=ACTION, business=delivery.business_id)
+    return frozenset(entry["attempt"] for entry in entries.values_list("after", flat=True))
 
 
 def _await_attempt(
