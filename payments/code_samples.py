@@ -1,4 +1,4 @@
-"""Code samples of API calls in curl, Python and Node. Guides, the API reference and the Sandbox page show the same ones.
+r"""Code samples of API calls in curl, Python and Node. Guides, the API reference and the Sandbox page show the same ones.
 
 Python and Node samples call the method of our client that makes the call, or `client.call` if there is none. All
 samples read the address and the keys from SLUICE_BASE_URL, SLUICE_API_KEY and SLUICE_SECRET_KEY.
@@ -17,8 +17,9 @@ for await (const payment of await client.payments.list({ limit: 20 })) {
   console.log(payment.reference, payment.status);
 }
 >>> print(sample(SampleCall("GET", "/api/banks"), "curl"))
-# sluice sign prints X-Api-Key, X-Timestamp, X-Nonce and X-Signature.
-sluice sign GET /api/banks |
+# In the project's directory. Elsewhere, install the Python client and write sluice.
+headers=$(.venv/bin/sluice sign GET /api/banks) &&
+  printf '%s\n' "$headers" |
   curl -H @- "$SLUICE_BASE_URL/api/banks"
 """
 
@@ -34,6 +35,7 @@ from kit.money import has_minor_unit, money
 from payments.client_methods import ANSWER, PYTHON_NAMES, ClientMethod, Found, method_of
 
 BASE_URL = "$SLUICE_BASE_URL"
+SLUICE, SLUICE_OF_PROJECT = "sluice", ".venv/bin/sluice"  # in production; in the directory of a sandbox
 WHOLE_NUMBERS = {"limit"}  # parameters of lists
 
 
@@ -46,29 +48,33 @@ class SampleCall:
     body: Mapping[str, Any] | None = None
 
 
-def sample(call: SampleCall, language: str) -> str:
+def sample(call: SampleCall, language: str, *, is_sandbox: bool = True) -> str:
     """Return the source code that makes a call, without a line feed at its end.
+
+    In a sandbox, curl samples sign with the `sluice` of the project's directory, otherwise with an installed one.
 
     :raises KeyError: the language is not one of `LANGUAGES`
     """
-    return "\n".join(LANGUAGES[language](call))
+    return "\n".join(LANGUAGES[language](call, is_sandbox=is_sandbox))
 
 
 # curl -------------------------------------------------------------------------------------------------
 
 
-def _curl(call: SampleCall) -> Iterator[str]:
+def _curl(call: SampleCall, *, is_sandbox: bool) -> Iterator[str]:
     method = call.method.upper()
-    sign = shlex.join(["sluice", "sign", method, call.target])
+    sign = shlex.join([SLUICE_OF_PROJECT if is_sandbox else SLUICE, "sign", method, call.target])
     if call.body is not None:
         yield f"body={shlex.quote(JSON.write(call.body, column=len('body=')))}"
         yield ""
         sign = f'printf %s "$body" |\n  {sign} --body -'
-    yield "# sluice sign prints X-Api-Key, X-Timestamp, X-Nonce and X-Signature."
-    yield f"{sign} |"
+    if is_sandbox:
+        yield "# In the project's directory. Elsewhere, install the Python client and write sluice."
+    yield f"headers=$({sign}) &&"
     lines = [" ".join(["curl", *_curl_options(call, method), _url(call.target)])]
     if call.body is not None:
         lines += ['-H "Content-Type: application/json"', '-d "$body"']
+    yield "  printf '%s\\n' \"$headers\" |"
     yield "  " + " \\\n    ".join(lines)
 
 
@@ -92,7 +98,7 @@ def _url(target: str) -> str:
 FALLBACK = ClientMethod("call", "", "", ANSWER, is_whole=True)
 
 
-def _python(call: SampleCall) -> Iterator[str]:
+def _python(call: SampleCall, **_: bool) -> Iterator[str]:
     found = _found(call)
     result = found.method.result.name
     yield "from sluice import Sluice"
@@ -118,7 +124,7 @@ def _python_call(start: str, found: Found) -> str:
     return PYTHON.enclose(start, [*(Member("", value) for value in found.values), *arguments], ")")
 
 
-def _node(call: SampleCall) -> Iterator[str]:
+def _node(call: SampleCall, **_: bool) -> Iterator[str]:
     found = _found(call)
     result = found.method.result.name
     yield 'import { Sluice } from "sluice-client";'
@@ -199,7 +205,7 @@ def _in_camel_case(name: str) -> str:
     return re.sub("_([a-z])", lambda found: found[1].upper(), name).rstrip("_")
 
 
-LANGUAGES: dict[str, Callable[[SampleCall], Iterator[str]]] = {
+LANGUAGES: dict[str, Callable[..., Iterator[str]]] = {
     "curl": _curl,
     "python": _python,
     "node": _node,

@@ -9,6 +9,8 @@
 import re
 from typing import NamedTuple
 
+from django.conf import settings
+
 from kit import bounded_json
 from payments.code_samples import SampleCall, sample
 
@@ -35,5 +37,5 @@ def samples(block: str) -> list[Sample]:
     call = call_of(block)
     if call is None:
         return []
-    others = [Sample(label, sample(call, language) + "\n") for language, label in LABELS.items()]
-    return [Sample("HTTP", block), *others]
+    codes = {label: sample(call, name, is_sandbox=settings.SANDBOX) for name, label in LABELS.items()}
+    return [Sample("HTTP", block), *(Sample(label, code + "\n") for label, code in codes.items())]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q
 from django.urls import reverse
 
@@ -59,7 +60,7 @@ def samples(place: Place, text: str) -> list[Sample]:
     if text and not isinstance(body, dict):
         return []
     made = SampleCall(place.step.method, place.target, body)
-    return [Sample(id, name, sample(made, id)) for id, name in LANGUAGES.items()]
+    return [Sample(id, name, sample(made, id, is_sandbox=settings.SANDBOX)) for id, name in LANGUAGES.items()]
 
 
 def steps_of(place: Place, exchanges: Sequence[Exchange]) -> list[StepShown]:

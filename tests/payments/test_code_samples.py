@@ -1,7 +1,9 @@
 """Samples make the calls that they show, with the methods of our clients."""
 
 import json
+import os
 import shlex
+import subprocess
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -218,18 +220,55 @@ class TestPython:
 
 
 class TestCurl:
-    def test_signs_and_sends_the_same_text(self):
+    @pytest.fixture
+    def folder(self, tmp_path):
+        """A project's directory with a `sluice` and a `curl` that write down what they get."""
+        for name, script in {
+            ".venv/bin/sluice": 'cat > signed; echo "$*" > sluice; echo "X-Nonce: 1"; exit "${FAILS:-0}"',
+            "bin/curl": 'cat > headers; printf "%s\\0" "$@" > curl',
+        }.items():
+            program = tmp_path / name
+            program.parent.mkdir(parents=True)
+            program.write_text(f"#!/bin/sh\n{script}\n")
+            program.chmod(0o755)
+        return tmp_path
+
+    def paste(self, folder, code, **variables):
+        environment = os.environ | {
+            "PATH": f"{folder}/bin:{os.environ['PATH']}",
+            "SLUICE_BASE_URL": "http://x",
+        }
+        subprocess.run(
+            ["bash", "-c", code],
+            cwd=folder,
+            env=environment | variables,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    def test_signs_and_sends_the_same_text(self, folder):
         body = {"text": 'it\'s "quoted" $HOME `date` \\ \n é 😀'}
 
-        code = sample(SampleCall("POST", "/api/payments", body), "curl")
+        self.paste(folder, sample(SampleCall("POST", "/api/payments", body), "curl"))
 
-        assignment, *words = shlex.split(code.replace(" \\\n", ""), comments=True)
-        name, _, text = assignment.partition("=")
-        assert (name, json.loads(text)) == ("body", body)
-        assert words == [
-            "printf", "%s", "$body", "|", "sluice", "sign", "POST", "/api/payments", "--body", "-", "|",
-            "curl", "-H", "@-", "$SLUICE_BASE_URL/api/payments", "-H", "Content-Type: application/json", "-d", "$body",
-        ]  # fmt: skip
+        *options, sent, _ = (folder / "curl").read_text().split("\0")
+        assert options == ["-H", "@-", "http://x/api/payments", "-H", "Content-Type: application/json", "-d"]
+        assert (folder / "headers").read_text() == "X-Nonce: 1\n"
+        assert (folder / "sluice").read_text() == "sign POST /api/payments --body -\n"
+        assert (folder / "signed").read_text() == sent
+        assert json.loads(sent) == body
+
+    @pytest.mark.parametrize("body", [None, {"amount": 1}])
+    def test_sends_nothing_if_the_signing_fails(self, folder, body):
+        self.paste(folder, sample(SampleCall("POST", "/api/payments", body), "curl"), FAILS="1")
+
+        assert (folder / "sluice").exists()
+        assert not (folder / "curl").exists()
+
+    def test_names_the_installed_program_in_production(self):
+        code = sample(SampleCall("GET", "/api/banks"), "curl", is_sandbox=False)
+
+        assert code.startswith("headers=$(sluice sign GET /api/banks) &&\n")
 
     @pytest.mark.parametrize(
         ("call", "options"),

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
@@ -82,7 +83,7 @@ def _requests(page: ReferencePage, example: str) -> Iterator[Tab]:
     body = page.examples[example]["value"] if example else None
     call = SampleCall(page.method, page.target, body)
     for language, label in LANGUAGES.items():
-        yield Tab(language, label, code_markup(sample(call, language)))
+        yield Tab(language, label, code_markup(sample(call, language, is_sandbox=settings.SANDBOX)))
 
 
 def _answers(page: ReferencePage, example: str) -> Iterator[Tab]:
