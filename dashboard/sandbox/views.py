@@ -110,6 +110,7 @@ def _shown(request: HttpRequest, membership: Membership, place: Place, text: str
         "history": history.played(request.session, business),
         "demo_link": links.find_of(business, DEMO_LINK),
         "attempts": _pending_attempts(business),
+        "payouts_need_balance": settings.PAYOUT_REQUIRES_BALANCE,
     }
 
 

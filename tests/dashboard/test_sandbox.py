@@ -22,9 +22,9 @@ from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD
 from tests.refunds import pay
 from tests.transactions import captured_payment, challenged_payment
-from tests.webhooks.rows import make_delivery, make_endpoint
+from tests.webhooks.rows import acquire, make_delivery, make_endpoint, record
 from tests.weighing import weigh
-from webhooks.models import Category
+from webhooks.models import Category, Delivery
 
 pytestmark = pytest.mark.django_db
 
@@ -325,6 +325,21 @@ class TestRetry:
             in answer.content.decode()
         )
 
+    def test_is_named_at_the_attempt_that_it_advanced(self, browser, ada):
+        delivery = make_delivery(make_endpoint(business=ada.business))
+        at = timezone.now()
+        record(acquire(at=at), at=at)
+        browser.post(f"{SANDBOX}retry/{delivery.pk}/")
+        at += timedelta(seconds=3)
+        record(acquire(at=at), at=at)
+        Delivery.objects.filter(pk=delivery.pk).update(next_attempt_at=at)
+        record(acquire(at=at), at=at)  # on time
+
+        shown = browser.get(f"/dashboard/webhooks/deliveries/{delivery.pk}/").content.decode()
+
+        assert shown.count("It was advanced in the sandbox.") == 1
+        assert shown.count("after the previous attempt") == 2
+
 
 class TestViewer:
     def test_sends_and_settles_nothing(self, ada):
@@ -356,3 +371,10 @@ class TestPage:
         weight = weigh(play_all(browser, name).content.decode(), lambda path: browser.get(path).getvalue())
 
         assert weight.page <= PAGE, weight
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_page_says_that_payouts_need_no_balance(browser, settings, needed):
+    settings.PAYOUT_REQUIRES_BALANCE = needed
+
+    assert ("your wallet can go below zero" in browser.get(SANDBOX).content.decode()) is not needed
