@@ -28,6 +28,7 @@ from config.error_codes import ERROR_CODES
 
 DOCS = settings.BASE_DIR / "docs"
 SAMPLES = DOCS / "samples"
+DEFAULT_ADDRESS = "http://127.0.0.1:8000"  # of `make run`
 LONG_PATH = 3  # segments, from which on a path may break
 
 
@@ -50,9 +51,10 @@ class Guide:
         return (DOCS / self.file).is_file()
 
     def read(self) -> str:
-        """Return the Markdown text."""
+        """Return the Markdown text, with the address of this service in place of a sandbox's default one."""
         text = (DOCS / self.file).read_text()
-        return f"{text}\n#{(DOCS / self.more).read_text()}" if self.more else text
+        whole = f"{text}\n#{(DOCS / self.more).read_text()}" if self.more else text
+        return whole.replace(DEFAULT_ADDRESS, settings.PUBLIC_URL)
 
 
 CLIENT_ERRORS = "client-errors.md"
@@ -105,6 +107,13 @@ def _breakable_code(text: str) -> SafeString:
     """
     if text.startswith("/") and text.count("/") >= LONG_PATH:
         return _joined(re.split("(?<=.)/(?=.)", text), by=mark_safe("/<wbr>"))
+    if " --" in text or text.startswith(
+        "--"
+    ):  # a line may end at any hyphen, and an option then looks broken
+        return _joined(
+            (format_html('<span class="option">{}</span>', word) if word.startswith("--") else word)
+            for word in re.split("(?= --)|(?<= )(?=--)", text)
+        )
     if re.fullmatch(r"[a-z_]+\.[a-z]+_[a-z_]+", text):
         return _joined(re.split("(?<=[._])", text), by=mark_safe("<wbr>"))
     return escape(text)

@@ -16,7 +16,7 @@ from django.http import Http404
 from django.test import Client, RequestFactory
 
 from config.docs_site import views
-from config.docs_site.guides import GUIDES, page, samples
+from config.docs_site.guides import DEFAULT_ADDRESS, GUIDES, page, samples
 from config.error_codes import ERROR_CODES
 from config.templatetags.prose import code_words
 from kit.api.field_codes import FIELD_CODES
@@ -264,6 +264,18 @@ class TestGuides:
         assert len(groups) == len(set.union(*names)) > 1
         assert [group.count(" checked>") for group in groups] == [1] * len(groups)
 
+    def test_show_the_address_of_this_service(self, visitor, settings):
+        for guide in ("quickstart", "card-payments", "signing"):
+            text = visitor.get(f"/docs/{guide}").content.decode()
+
+            assert settings.PUBLIC_URL in text
+            assert settings.PUBLIC_URL == DEFAULT_ADDRESS or DEFAULT_ADDRESS not in text
+
+    def test_keep_options_of_commands_on_one_line(self):
+        shown = page("`sluice sign GET /api/banks --curl`", file="a.md").html
+
+        assert '<code>sluice sign GET /api/banks <span class="option">--curl</span></code>' in shown
+
     def test_link_each_named_error_to_its_page(self, visitor):
         text = visitor.get("/docs/signing").content.decode()
 
@@ -372,7 +384,7 @@ class TestErrorPages:
     def test_list_what_the_detail_can_say(self, visitor):
         page = unescape(visitor.get("/docs/errors/invalid_state").content.decode())
 
-        assert "<li>No attempt of this event is planned for later.</li>" in page
+        assert "<li>This event is being advanced by another call.</li>" in page
 
     def test_link_the_operations_that_return_them(self, visitor):
         own = visitor.get("/docs/errors/duplicate_reference").content.decode()

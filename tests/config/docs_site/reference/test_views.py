@@ -112,7 +112,7 @@ class TestPages:
 
 class TestIntroduction:
     def test_explains_how_to_sign(self, client):
-        assert "sluice sign GET /api/banks --curl" in text_of(client, "/api/docs")
+        assert 'sluice sign GET /api/banks <span class="option">--curl</span>' in text_of(client, "/api/docs")
 
     def test_lists_every_operation(self, client):
         text = text_of(client, "/api/docs")
