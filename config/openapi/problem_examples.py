@@ -93,7 +93,9 @@ _RAISED: dict[str, APIException] = {
     "duplicate_reference": DuplicateReference(existing={"id": EXISTING_ID, "status": "success"}),
     "slug_taken": SlugTaken(),
     "not_refundable": NotRefundable(NOT_REFUNDABLE[Transaction.RequestType.CARD_CHECK]),
-    "invalid_state": InvalidState("Only an authorised payment that was not captured or voided allows this."),
+    "invalid_state": InvalidState(
+        "Only an authorised payment that was not captured or voided allows this. This payment is success."
+    ),
     "body_too_large": BodyTooLarge(),
     "internal_error": InternalError(),
     "rail_unavailable": ConnectorUnavailable(),

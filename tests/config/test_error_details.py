@@ -1,6 +1,7 @@
 """Every text that the service can send as the `detail` of a problem is listed, so that the search finds it."""
 
 import ast
+import re
 from collections import defaultdict
 
 from config.error_codes import ERROR_CODES
@@ -49,7 +50,7 @@ def raised():
                         found[codes[node.name]].add(text_of(line.value))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in codes:
                 found[codes[node.func.id]] |= {text_of(each) for each in node.args[:1]}
-    return {code: texts - {""} for code, texts in found.items()}
+    return {code: {each for each in texts if re.search(r"\w", each)} for code, texts in found.items()}
 
 
 def test_lists_every_detail_in_the_code():
