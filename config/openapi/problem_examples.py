@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework.exceptions import APIException, ValidationError
 
 from config.problems import BodyTooLarge, InternalError, TemporarilyUnavailable, problem, problem_of
+from kit.api.field_codes import FieldCode
 from kit.api.field_errors import NOT_ALLOWED_HERE, InvalidFields, UnknownField, error
 from kit.api.replays import DuplicateReference
 from kit.api.strict_json import MalformedJSON
@@ -46,7 +47,7 @@ WRONG_CARD_NUMBER = "This field must be a card number."
 ONLY_IN_SIMULATIONS = "unknown_account"  # whose errors repeat `detail` as `message`
 
 
-def _wrong(field: str, code: str, message: str) -> ValidationError:
+def _wrong(field: str, code: FieldCode, message: str) -> ValidationError:
     """Return the error of one field, or of a field of an object."""
     outer, _, inner = field.partition(".")
     found = error(message, code)
