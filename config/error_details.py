@@ -90,6 +90,7 @@ DETAILS: dict[str, tuple[str, ...]] = {
     "invalid_state": (
         "A … of this payment is in progress.",
         "No attempt of this event is planned for later. It is ….…",
+        "Only a payment that waits for its payer can be cancelled. ……",
         "Only a successful payment can be refunded. …",
         "Only a successful payout can be reversed. …",
         "Only an authorised payment that was not captured or voided allows this. …",
@@ -99,7 +100,6 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "An attempt is planned or in progress.",
         "Another exam is running. Wait until it has finished.",
         "Nothing is left to refund.",
-        "Only a payment that waits for its payer can be cancelled.",
         "Only a transfer of a payment link that waits for its payer can be ended.",
         "Save a webhook URL first. The exam sends its requests to it.",
         "Subscribe to payment or payout events first. The exam sends these.",
