@@ -38,7 +38,7 @@ def _small_pieces(monkeypatch):
     """Use small batches, so that every purge takes several."""
     for module in (
         "kit.db.batched_purge",
-        "merchants.authentication",
+        "merchants.nonces",
         "webhooks.purge",
         "config.operations.retention",
         "payments.services.link_retention",
