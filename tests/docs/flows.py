@@ -1,7 +1,6 @@
 """The requests and responses that the flow guides show, in their order."""
 
 import json
-import os
 import re
 from collections.abc import Callable
 from http import HTTPStatus
@@ -114,11 +113,10 @@ def approve(link: str) -> None:
 
 
 def of_new_business(service: Service) -> dict[str, str]:
-    """Return the variables that samples read, with the keys of a new business, and a PATH with `sluice`."""
+    """Return the variables that samples read, with the keys of a new business."""
     keys = service.open_business("Ada Books").credentials
     return {
         "SLUICE_BASE_URL": service.base_url,
         "SLUICE_API_KEY": keys.api_key,
         "SLUICE_SECRET_KEY": keys.secret_key,
-        "PATH": f"{PROJECT / '.venv' / 'bin'}:{os.environ['PATH']}",
     }

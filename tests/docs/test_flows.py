@@ -10,6 +10,7 @@ from django.test import Client
 from sluice import Sluice
 from sluice.transport import Request, Response
 
+from config.env import PROJECT
 from tests.client_packages.programs import run
 from tests.docs.flows import CODE, DOCS, GUIDES, Answer, approve, code_of, filled, of_new_business, play
 from webhooks.url_validation import refusal
@@ -72,7 +73,7 @@ def test_curl_samples_get_the_same_responses(guide, variables):
 
     def send(line, body, before):
         code = filled(code_of("curl", line, body), before)
-        return Answer(0, json.loads(run("bash", "-euo", "pipefail", "-c", code, **variables)))
+        return Answer(0, json.loads(run("bash", "-euo", "pipefail", "-c", code, cwd=PROJECT, **variables)))
 
     play(guide, send, approve)
 
