@@ -493,7 +493,7 @@ class TestSecrets:
     def test_appear_in_no_text_log_or_traceback(self, client, caplog, card):
         caplog.set_level(logging.DEBUG)
         del card["type"]
-        source = sluice.Card(**card | {"cvv": "9137"})
+        source = sluice.Card(**card | {"cvv": "cvv-canary"})
         refusals = [problem(declared.status, code) for code, declared in ERROR_CODES.items()]
         lost = [errors.OutcomeUnknown("lost"), errors.NotSent("not sent"), Response(200, {}, b"<html>")]
         made, service = client(answer(), *lost, *refusals, retries=0)
@@ -508,12 +508,12 @@ class TestSecrets:
 
         everything = "\n".join([*texts, caplog.text])
         assert "**** 4081" in everything
-        for secret in ("canary", card["pan"], "9137"):
+        for secret in ("canary", card["pan"]):
             assert secret not in everything
 
     def test_appear_in_no_traceback_of_a_connection_that_fails(self, card):
         del card["type"]
-        source = sluice.Card(**card | {"cvv": "9137"})
+        source = sluice.Card(**card | {"cvv": "cvv-canary"})
         with socket.create_server(("127.0.0.1", 0)) as server:
             made = sluice.Sluice(
                 f"http://127.0.0.1:{server.getsockname()[1]}", *KEYS[1:], retries=0, read_timeout=0.1
@@ -523,7 +523,7 @@ class TestSecrets:
 
         everything = shown(failed.value)
         assert "**** 4081" in everything
-        for secret in ("canary", card["pan"], "9137"):
+        for secret in ("canary", card["pan"]):
             assert secret not in everything
 
     def test_can_not_be_pickled(self, client):
