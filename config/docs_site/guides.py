@@ -112,7 +112,7 @@ def _breakable_code(text: str) -> SafeString:
     ):  # a line may end at any hyphen, and an option then looks broken
         return _joined(
             (format_html('<span class="option">{}</span>', word) if word.startswith("--") else word)
-            for word in re.split("(?= --)|(?<= )(?=--)", text)
+            for word in re.split(r"( )", text)
         )
     if re.fullmatch(r"[a-z_]+\.[a-z]+_[a-z_]+", text):
         return _joined(re.split("(?<=[._])", text), by=mark_safe("<wbr>"))
