@@ -59,5 +59,12 @@ def test_lists_every_detail_in_the_code():
     assert {code: texts for code, texts in missing.items() if texts} == {}
 
 
+def test_lists_no_detail_that_the_code_lacks():
+    of_invalid_requests = ast.parse((BASE_DIR / "config" / "problems.py").read_text())
+    written = {text_of(node) for module in (*modules(), of_invalid_requests) for node in ast.walk(module)}
+
+    assert {detail for details in DETAILS.values() for detail in details if detail not in written} == set()
+
+
 def test_lists_only_details_of_codes():
     assert DETAILS.keys() <= ERROR_CODES.keys()
