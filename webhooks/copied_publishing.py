@@ -3,13 +3,10 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db import transaction
-
-from kit.db.prepared_statements import insert
-from webhooks import listener_copies, wake_up
+from webhooks import listener_copies
 from webhooks.listener_copies import Copied
 from webhooks.models import Delivery, Endpoint
-from webhooks.publishing import Endpoints, NewEvent, endpoint_of, new_delivery, store
+from webhooks.publishing import Endpoints, NewEvent, endpoint_of, new_delivery, store, store_one
 
 
 def publish(new: NewEvent, *, now: datetime) -> None:
@@ -25,8 +22,7 @@ def publish_to(endpoint: Endpoint | None, new: NewEvent, *, now: datetime) -> No
         return
     made = new_delivery(new, endpoint, now=now)
     if is_delivered:
-        insert(made)
-        transaction.on_commit(wake_up.notify, robust=True)
+        store_one(made)
     listener_copies.store([Copied(made, listening)])
 
 
@@ -41,7 +37,7 @@ def publish_all(events: Iterable[NewEvent], *, now: datetime) -> None:
     for each in wanted:
         endpoint = endpoints.of(each.business_id)
         is_delivered = endpoint is not None and endpoint.is_subscribed_to(each.event)
-        listening = [one.pk for one in listeners[each.business_id] if each.event in one.events]
+        listening = listener_copies.wanting(each.event, listeners[each.business_id])
         if is_delivered or listening:
             made = new_delivery(each, endpoint, now=now)
             deliveries += [made] if is_delivered else []

@@ -31,7 +31,12 @@ class Copied(NamedTuple):
 
 def listening_to(event: str, business_id: UUID, *, now: datetime) -> list[int]:
     """Return the ids of the live listeners that want an event of a business."""
-    return [one.pk for one in live(business_id, now=now) if event in one.events]
+    return wanting(event, live(business_id, now=now))
+
+
+def wanting(event: str, listeners: Iterable[Listener]) -> list[int]:
+    """Return the ids of the listeners that want an event."""
+    return [one.pk for one in listeners if event in one.events]
 
 
 def live(business_id: UUID, *, now: datetime) -> list[Listener]:

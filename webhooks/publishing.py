@@ -46,8 +46,7 @@ def publish(new: NewEvent, *, now: datetime) -> None:
 def publish_to(endpoint: Endpoint | None, new: NewEvent, *, now: datetime) -> None:
     """Publish an event as `publish` does. The caller has looked the endpoint up in the same transaction."""
     for row in prepare(new, endpoint, now=now):
-        insert(row)
-        transaction.on_commit(wake_up.notify, robust=True)
+        store_one(row)
 
 
 def publish_all(events: Iterable[NewEvent], *, now: datetime) -> None:
@@ -73,6 +72,12 @@ class Endpoints:
         if business_id not in self._found:
             self._found[business_id] = endpoint_of(business_id)
         return self._found[business_id]
+
+
+def store_one(delivery: Delivery) -> None:
+    """Insert a delivery, and wake a sender up after the commit. Every outcome does this: the statement is prepared."""
+    insert(delivery)
+    transaction.on_commit(wake_up.notify, robust=True)
 
 
 def store(deliveries: list[Delivery]) -> None:
