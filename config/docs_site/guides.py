@@ -107,16 +107,16 @@ def _breakable_code(text: str) -> SafeString:
     """
     if text.startswith("/") and text.count("/") >= LONG_PATH:
         return _joined(re.split("(?<=.)/(?=.)", text), by=mark_safe("/<wbr>"))
-    if " --" in text or text.startswith(
-        "--"
-    ):  # a line may end at any hyphen, and an option then looks broken
-        return _joined(
-            (format_html('<span class="option">{}</span>', word) if word.startswith("--") else word)
-            for word in re.split(r"( )", text)
-        )
+    if " --" in f" {text}":
+        return _joined(map(_unbroken_option, text.split(" ")), by=mark_safe(" "))
     if re.fullmatch(r"[a-z_]+\.[a-z]+_[a-z_]+", text):
         return _joined(re.split("(?<=[._])", text), by=mark_safe("<wbr>"))
     return escape(text)
+
+
+def _unbroken_option(word: str) -> str:
+    """Return a word of a command as HTML. A line may end at any hyphen, and an option would then look broken."""
+    return format_html('<span class="option">{}</span>', word) if word.startswith("--") else word
 
 
 def _joined(parts: Iterable[str], *, by: SafeString | None = None) -> SafeString:
