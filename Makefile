@@ -13,6 +13,8 @@ BASE ?=
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
 RUN := .venv/bin/python
 PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
+# Without the tests that have a target of their own.
+SUITE := not e2e and not clients and not image and not operations
 
 export UV_PYTHON_DOWNLOADS := never
 # Compile bytecode once, at installation. If processes may not write bytecode, each would compile again at its start.
@@ -48,13 +50,13 @@ run-production: install ## start production's processes on this machine: Postgre
 	@exec $(RUN) -m config.runtime.local_production $(ARGS)
 
 test: install ## run the test suite (on SQLite, or with DATABASE_URL and REDIS_URL); ARGS go to pytest
-	@$(PYTEST) -m "not e2e and not clients and not image and not operations and not faults and not long" $(ARGS)
+	@$(PYTEST) -m "$(SUITE) and not faults and not long" $(ARGS)
 
 test-long: install ## run the slow tests: journeys, races, state machines, hanging peers
-	@$(PYTEST) -m "not e2e and not clients and not image and not operations and not faults and long" $(ARGS)
+	@$(PYTEST) -m "$(SUITE) and not faults and long" $(ARGS)
 
 test-all: install ## run all tests that need no browser, and the most important fault tests
-	@$(PYTEST) -m "not e2e and not clients and not image and not operations and (representative or not faults)" $(ARGS)
+	@$(PYTEST) -m "$(SUITE) and (representative or not faults)" $(ARGS)
 
 test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
