@@ -14,7 +14,7 @@ from urllib.parse import SplitResult
 from sluice._models import Exam, ExamDelivery
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.connection import connect_to_sandbox
-from sluice.cli.forwarding import SECONDS, Answer, forward, hang_up, receiver
+from sluice.cli.forwarding import SECONDS, WHICH_KEY, Answer, forward, hang_up, receiver
 from sluice.cli.listen import default_name
 from sluice.cli.output import say, show, table
 from sluice.client import Sluice
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         rows = [(each.result, each.probe, each.cause) for each in exam.results]
         show(exam, options, lines=lambda: [*table(rows, empty=""), f"The exam {exam.state}."])
         if to is not None and not any(each.result == "passed" for each in exam.results):
-            say("Nothing passed: does your receiver have the signing key above? It is not your endpoint's.")
+            say(f"Nothing passed: {WHICH_KEY}.")
         if _has_run(exam, "duplicate"):
             _ask(client, exam, options)
     return 0 if exam.state == "passed" else 1

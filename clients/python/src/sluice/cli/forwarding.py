@@ -17,6 +17,7 @@ from sluice._models import EventCopy
 from sluice.cli.arguments import WrongUsage
 
 SECONDS = 10.0  # from connecting to the end of the answer's headers
+WHICH_KEY = "does your receiver have the signing key above? It is not your endpoint's"
 USER_AGENT = "Sluice-Webhooks/1.0"
 
 

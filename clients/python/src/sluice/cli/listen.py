@@ -19,7 +19,7 @@ from sluice._models import EventCopy, ListenerPoll
 from sluice._models import Listener as Begun
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.connection import connect_to_sandbox
-from sluice.cli.forwarding import Answer, forward, headers, receiver
+from sluice.cli.forwarding import WHICH_KEY, Answer, forward, headers, receiver
 from sluice.cli.output import emit, plain, red, say
 from sluice.errors import InvalidRequest, NotFound, RateLimited, ServerTrouble, SluiceError, TransportError
 from sluice.listeners import Listener
@@ -189,9 +189,7 @@ class Listening:
             answer = forward(self._to, event.body.encode(), headers(event, self._hash_key))
         emit((as_json if self._options.json else as_line)(event, answer, before))
         if answer is not None and answer.status in REFUSED and not self._has_explained:
-            say(
-                "Refused: does your receiver have the signing key above? It is not your endpoint's; `parse` takes both."
-            )
+            say(f"Refused: {WHICH_KEY}; `parse` takes both.")
             self._has_explained = True
         if answer is not None and not answer.is_success and self._options.retry and before < len(RETRIES):
             self._retries.append((time.monotonic() + RETRIES[before], before + 1, event))
