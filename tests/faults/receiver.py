@@ -11,6 +11,7 @@ from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.faults.processes import wait_until
+from tests.serving import serving
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,8 @@ def running_receiver() -> Iterator[Receiver]:
 
     server = Server(("127.0.0.1", 0), Handler)
     receiver.url = f"http://127.0.0.1:{server.server_port}/hooks"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield receiver
-    finally:
-        receiver.resume()
-        server.shutdown()
-        server.server_close()
+    with serving(server):
+        try:
+            yield receiver
+        finally:
+            receiver.resume()

@@ -1,6 +1,5 @@
 """A merchant's receiver of webhooks: HTTPS with a certificate of its own authority."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +9,8 @@ from pathlib import Path
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
 
 import trustme
+
+from tests.serving import serving
 
 HOST = "hooks.example.com"
 PORT = 8443
@@ -49,9 +50,5 @@ def running_receiver(address: str, folder: Path) -> Iterator[Receiver]:
     authority.issue_cert(HOST).configure_cert(tls)
     server = ThreadingHTTPServer((address, PORT), Handler)
     server.socket = tls.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(server):
         yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()
