@@ -34,7 +34,7 @@ def show_metrics(**_: Any) -> None:
     tracing.start()
     host, _colon, port = settings.WORKER_METRICS_ADDRESS.rpartition(":")
     if port:
-        start_http_server(int(port), addr=host or "127.0.0.1", registry=metrics.counted())
+        start_http_server(int(port), addr=host or "127.0.0.1", registry=metrics.of_worker())
 
 
 worker_ready.connect(show_metrics)

@@ -24,6 +24,7 @@ from redis.connection import parse_url
 from redis.exceptions import RedisError
 
 from config.models import LATE_AFTER, last_beat
+from config.operations.commit_waits import longest_commit_wait
 from config.operations.key_rotation import encrypted_columns
 from config.operations.metrics import drift
 from config.operations.migration_state import unapplied_migrations
@@ -66,6 +67,7 @@ DUE_WARNING, DUE_BROKEN = timedelta(minutes=1), timedelta(minutes=10)
 PENDING_WARNING = timedelta(hours=1)
 SEARCH_WARNING = timedelta(minutes=1)
 OVERDUE_WARNING = timedelta(minutes=1)
+COMMIT_WAIT_BROKEN = timedelta(seconds=5)
 FREE_WARNING, FREE_BROKEN = 0.10, 0.02  # of a disk
 SECRETS_TRIED = 1000  # of each column, newest and oldest
 BROKER_TIMEOUT = 1.0  # seconds
@@ -300,6 +302,20 @@ def _redis() -> Redis:
     )
 
 
+def _standby(_now: datetime) -> Iterator[Finding]:
+    waited = timedelta(seconds=longest_commit_wait())
+    if waited >= COMMIT_WAIT_BROKEN:
+        yield Finding(
+            "standby",
+            Severity.BROKEN,
+            f"A commit has been waiting for a synchronous standby for {in_words(waited)}.",
+            "Start the standby, or let commits wait for it no longer: "
+            "ALTER SYSTEM RESET synchronous_standby_names, then SELECT pg_reload_conf().",
+        )
+    else:
+        yield Finding("standby", Severity.FINE, "No commit waits for a standby.")
+
+
 def _worker(now: datetime) -> Iterator[Finding]:
     beat = last_beat()
     advice = "Start at least one Celery worker and exactly one beat, and see their logs."
@@ -416,6 +432,7 @@ _NEED_THE_DATABASE = (
     _triggers,
     _field_keys,
     _clock,
+    _standby,
     _worker,
     _deliveries,
     _pending,

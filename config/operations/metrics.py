@@ -22,6 +22,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from config.models import last_beat
+from config.operations.commit_waits import longest_commit_wait
 from dashboard.search import indexer
 from ledger.models import Account
 from payments.models import CardOperation, Transaction
@@ -42,6 +43,14 @@ def counted() -> CollectorRegistry:
         return REGISTRY
     registry = CollectorRegistry()
     MultiProcessCollector(registry)
+    return registry
+
+
+def of_worker() -> CollectorRegistry:
+    """Return the counters of a worker, and the one figure from the database that web hosts can't always report."""
+    registry = CollectorRegistry()
+    registry.register(counted())
+    registry.register(CommitWaitCollector())
     return registry
 
 
@@ -69,6 +78,7 @@ class DatabaseCollector(Collector):
                 *_payment_links(),
                 *_search(),
                 *_connections(),
+                _commit_wait(),
             ]
         except DatabaseError:
             found = []
@@ -184,3 +194,27 @@ def _connections() -> Iterator[Metric]:
         family.add_metric([state], count)
     yield family
     yield GaugeMetricFamily("sluice_database_connections_limit", "As many as the server takes.", value=limit)
+
+
+def _commit_wait() -> Metric:
+    return GaugeMetricFamily(
+        "sluice_longest_commit_wait_seconds",
+        "How long the oldest commit that waits for a synchronous standby has waited.",
+        value=longest_commit_wait(),
+    )
+
+
+class CommitWaitCollector(Collector):
+    """How long commits wait. While they do, all threads of a web host may wait too, and none answers Prometheus."""
+
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing, because registering must not query the database."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        try:
+            yield _commit_wait()
+        except DatabaseError:
+            return  # web hosts report it
+        finally:
+            connection.close()  # each answer to Prometheus has a thread of its own

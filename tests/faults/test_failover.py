@@ -4,6 +4,8 @@ import itertools
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from tests.faults.mixed_load import running_mixed_load
 from tests.faults.processes import HANGING, wait_until
 from tests.faults.replication import running_pair
 from tests.faults.supervisor import supervised
+from tests.journeys.service import PROJECT
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
@@ -56,6 +59,16 @@ def paid_request(stack, mixed_load):
     assert answer.status_code == 201
     mixed_load.record(answer.json(), order)
     return lambda: shop.post("/api/payments", order, **headers)
+
+
+def finds_waiting_commits(stack):
+    """Return whether the doctor reports that commits wait for the standby."""
+    command = [sys.executable, "manage.py", "doctor", "--json"]
+    result = subprocess.run(
+        command, cwd=PROJECT, env=stack.environment, capture_output=True, text=True, check=False
+    )
+    [standby] = [found for found in json.loads(result.stdout)["findings"] if found["check"] == "standby"]
+    return standby["severity"] == "broken" and result.returncode != 0
 
 
 def wait_for_answers(mixed_load):
@@ -151,6 +164,7 @@ class TestLossOfTheStandby:
         with running_mixed_load(stack.shops) as mixed_load:
             pair.standby.crash()
             wait_until(pair.primary.waits_for_standby, what="a commit")
+            wait_until(lambda: finds_waiting_commits(stack), what="the doctor to find it")
             pair.primary.set_synchronous_standby("")
             wait_for_answers(mixed_load)
             pair.standby.start()

@@ -243,6 +243,12 @@ class TestDoctor:
 
         self.finds("disk", severity)
 
+    def test_finds_a_commit_that_waits_for_a_lost_standby(self, monkeypatch):
+        monkeypatch.setattr(doctor_checks, "longest_commit_wait", lambda: 90.0)
+
+        finding, _ = self.finds("standby", Severity.BROKEN)
+        assert "for 1 minute" in finding["said"]
+
     def test_finds_a_search_that_is_behind(self, monkeypatch):
         monkeypatch.setattr(indexer, "lag", lambda **_: timedelta(minutes=3))
 

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import resolve
 from django.utils import timezone
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from config.models import beat
@@ -181,6 +182,31 @@ class TestDatabase:
 
         assert count(found, "sluice_database_up") == 0
         assert ("sluice_deliveries_due", ()) not in found
+
+
+class TestCommitWait:
+    NAME = "sluice_longest_commit_wait_seconds"
+
+    def test_is_zero_while_no_commit_waits(self, prometheus):
+        assert samples(prometheus)[self.NAME, ()] == 0
+
+    def test_is_reported_by_workers_too(self, monkeypatch):
+        monkeypatch.setattr(metrics, "longest_commit_wait", lambda: 7.5)
+        monkeypatch.setattr(metrics.connection, "close", lambda: None)  # the test goes on with it
+
+        found = read(generate_latest(metrics.of_worker()).decode())
+
+        assert found[self.NAME, ()] == 7.5
+        assert any(name == "sluice_problems_total" for name, _ in found)
+
+    def test_is_missing_while_the_database_is_unavailable(self, monkeypatch):
+        def fail():
+            raise OperationalError("away")
+
+        monkeypatch.setattr(metrics, "longest_commit_wait", fail)
+        monkeypatch.setattr(metrics.connection, "close", lambda: None)
+
+        assert (self.NAME, ()) not in read(generate_latest(metrics.of_worker()).decode())
 
 
 class TestAccess:
