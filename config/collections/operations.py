@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from config.collections.model import BASE_URL, NEW_REFERENCE, Example, Folder, Parameter, Request
+from config.collections.setups import Setup, setups
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -26,6 +28,8 @@ REFERRING = {
     "payment": "{{payment_reference}}",
     "payment_method_id": "{{virtual_account_id}}",
 }
+# The same, of one path: the number of an account to which a transfer is simulated.
+REFERRING_OF_PATHS = {"/api/virtual-accounts/simulate": {"account_number": "{{session_account_number}}"}}
 # What requests save beside the value that paths use.
 ALSO_SAVED = {"virtual_account_id": ("/api/virtual-accounts", "id")}
 # Problems that depend on what exists in the service, and not on the request.
@@ -42,12 +46,14 @@ ACCEPTED_PROBLEMS = frozenset({
 # Another kind of payment takes the body: which kind the path names is not known.
 ACCEPTED_OF_PATHS = frozenset({"not_allowed_here"})
 FIRST_PROBLEM = 400
+BEFORE = "Before "  # the name of a setup begins with it
 RUNS_AS_A_WHOLE = "Every request succeeds in a run of the whole folder."
 MAY_BE_REFUSED = (
     "These are single requests, ordered as in the API reference, and no flow. In a run of the whole folder, a request whose "
     "object has another state or doesn't exist is refused with 400, 404 or 409, which counts as passed: read the status "
     "of each response."
 )
+WITH_SETUPS = "A request whose name begins with Before creates what the request after it needs."
 IN_SCENARIOS = "The folder Scenarios has the flows that work in order, with a check of each outcome."
 # Examples of keys are shortened, so that a scanner for secrets finds none.
 KEY = re.compile(r"\b((?:pk|sk|whk)_[a-z]+_)\w+")
@@ -72,9 +78,12 @@ def operation_folders(document: Schema, *, has_scenarios: bool) -> Iterator[Fold
 
 def _order(requests: Iterable[Request], *, has_scenarios: bool) -> str:
     """Return what a run of a whole folder does, and where the flows are."""
+    sentences = []
+    if any(request.name.startswith(BEFORE) for request in requests):
+        sentences.append(WITH_SETUPS)
     if not any(request.accepts_problems for request in requests):
-        return RUNS_AS_A_WHOLE
-    return f"{MAY_BE_REFUSED} {IN_SCENARIOS}" if has_scenarios else MAY_BE_REFUSED
+        return " ".join([*sentences, RUNS_AS_A_WHOLE])
+    return " ".join([*sentences, MAY_BE_REFUSED, *([IN_SCENARIOS] if has_scenarios else [])])
 
 
 def operation_variables(document: Schema) -> dict[str, str]:
@@ -98,21 +107,57 @@ def _operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
 
 
 def _requests(document: Schema, path: str, method: str, operation: Schema) -> Iterator[Request]:
-    """Yield a request for each example of the body, or one if there is no body."""
-    bodies = _content(operation.get("requestBody", {})).get("examples", {"": {"summary": "", "value": None}})
-    for number, (name, body) in enumerate(bodies.items()):
-        yield Request(
-            name=f"{operation['summary']}: {body['summary']}" if len(bodies) > 1 else operation["summary"],
-            method=method.upper(),
-            url=BASE_URL + _with_variables(path),
-            text=operation.get("description", ""),
-            query=tuple(_parameters(operation, "query")),
-            headers=tuple(_parameters(operation, "header")),
-            body=_body(body["value"], method),
-            accepted=tuple(_accepted(path, operation)),
+    """Yield a request for each example of the body, or one if there is no body, each after its setups."""
+    for number, name in enumerate(_bodies(operation)):
+        title = _title(operation, name)
+        before = setups(method, path, name)
+        yield from (_setup_request(document, setup, before=title) for setup in before)
+        yield replace(
+            _request(path, method, operation, name),
+            accepted=tuple(_accepted(path, operation, may_be_refused=not before)),
             saved=_saved(document, path, method) if number == 0 else {},
-            examples=_examples(operation, name, is_only=len(bodies) == 1),
         )
+
+
+def _setup_request(document: Schema, setup: Setup, *, before: str) -> Request:
+    """Return the request of a setup, named after the request that needs it."""
+    operation = document["paths"][setup.path]["post"]
+    request = _request(setup.path, "post", operation, setup.example)
+    return replace(
+        request,
+        name=f"{BEFORE}{before} ({setup.purpose})",
+        text="",
+        accepted=tuple(_accepted(setup.path, operation, may_be_refused=False)),
+        saved={**_saved(document, setup.path, "post"), **setup.saved},
+        examples=(),
+    )
+
+
+def _request(path: str, method: str, operation: Schema, name: str) -> Request:
+    """Return the request of an example."""
+    return Request(
+        name=_title(operation, name),
+        method=method.upper(),
+        url=BASE_URL + _with_variables(path),
+        text=operation.get("description", ""),
+        query=tuple(_parameters(operation, "query")),
+        headers=tuple(_parameters(operation, "header")),
+        body=_body(_bodies(operation)[name]["value"], path, method),
+        accepted=(),
+        examples=_examples(operation, name, is_only=len(_bodies(operation)) == 1),
+    )
+
+
+def _bodies(operation: Schema) -> Mapping[str, Any]:
+    """Return the examples of the body by their names; one without a body if the operation has none."""
+    none = {"": {"summary": "", "value": None}}
+    found: Mapping[str, Any] = _content(operation.get("requestBody", {})).get("examples", none)
+    return found
+
+
+def _title(operation: Schema, name: str) -> str:
+    bodies = _bodies(operation)
+    return f"{operation['summary']}: {bodies[name]['summary']}" if len(bodies) > 1 else operation["summary"]
 
 
 def _parameters(operation: Schema, where: str) -> Iterator[Parameter]:
@@ -123,22 +168,25 @@ def _parameters(operation: Schema, where: str) -> Iterator[Parameter]:
             )
 
 
-def _body(value: Schema | None, method: str) -> str:
+def _body(value: Schema | None, path: str, method: str) -> str:
     """Return the JSON of an example, with variables in place of references to what may not exist."""
     if value is None:
         return ""
-    written = {name: REFERRING.get(name, part) for name, part in value.items()}
+    referring = REFERRING | REFERRING_OF_PATHS.get(path, {})
+    written = {name: referring.get(name, part) for name, part in value.items()}
     if method == "post" and "reference" in written:
         written["reference"] = NEW_REFERENCE
     return _json(written)
 
 
-def _accepted(path: str, operation: Schema) -> Iterator[int | str]:
-    """Yield the statuses of success, and the codes of problems that are no fault of the request."""
+def _accepted(path: str, operation: Schema, *, may_be_refused: bool) -> Iterator[int | str]:
+    """Yield the statuses of success and, if it may be refused, the codes of problems that are no fault of the request."""
     accepted = ACCEPTED_PROBLEMS | (ACCEPTED_OF_PATHS if "{" in path else frozenset())
     for status, answer in operation["responses"].items():
         if int(status) < FIRST_PROBLEM:
             yield int(status)
+        if not may_be_refused:
+            continue
         codes = _content(answer, PROBLEM).get("examples", ())
         yield from (code for code in codes if code in accepted)
 

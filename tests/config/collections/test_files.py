@@ -102,6 +102,7 @@ class TestBoth:
     def test_say_in_each_folder_whether_its_requests_can_be_refused(self, postman, bruno):
         assert "In a run of the whole folder" in folder_of(postman, "Payments")["description"]
         assert "The folder Scenarios has the flows" in folder_of(postman, "Payments")["description"]
+        assert "Before creates what" in folder_of(postman, "Payments")["description"]
         assert "Every request succeeds" in folder_of(postman, "Balance")["description"]
         assert "The folder Scenarios has the flows" in bruno["Payments/folder.bru"]
 
@@ -131,7 +132,8 @@ class TestOperations:
             found = [
                 item["request"]
                 for item in folder["item"]
-                if item["request"]["method"] == method
+                if not item["name"].startswith("Before ")
+                and item["request"]["method"] == method
                 and as_pattern(path).fullmatch(item["request"]["url"]["raw"])
             ]
             content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
@@ -140,6 +142,23 @@ class TestOperations:
             assert len(found) == max(len(bodies), 1), (method, path)
             for request, body in zip(found, bodies, strict=False):
                 assert json.loads(request["body"]["raw"]).keys() == body.keys()
+
+    def test_follow_the_requests_that_they_need(self, postman):
+        names = [item["name"] for item in folder_of(postman, "Refunds")["item"]]
+        refund = names.index("Refund a payment: To an account")
+
+        assert names[refund - 3 : refund] == [
+            "Before Refund a payment: To an account (create an account)",
+            "Before Refund a payment: To an account (expect a transfer)",
+            "Before Refund a payment: To an account (simulate the transfer)",
+        ]
+
+    def test_must_succeed_after_the_requests_that_they_need(self, postman):
+        items = {item["name"]: item for item in folder_of(postman, "Payments")["item"]}
+
+        capture = script_of(items["Capture an authorised card payment: A part"], "test")
+
+        assert "pm.expect([200]).to.include(pm.response.code)" in capture
 
     def test_are_the_same_in_bruno(self, postman, bruno):
         in_bruno = {
