@@ -278,16 +278,34 @@ _ITEMS = [
     shown.SETTLEMENT_ITEM.example(kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000),
 ]
 SETTLEMENT = named(released=_SETTLEMENT)
-PAYMENT_LINK = named(
-    active=links_shown.PAYMENT_LINK.example(
-        without=(
-            "amount_range", "payment_method_id", "customer", "custom_fields", "description", "success_message",
-            "support_contact", "block_reason",
-        ),
-        status="active",
-        collect={"name": "required", "email": "required", "phone": "no"},
-    )
-)  # fmt: skip
+
+
+def _link(names: str, **changes: Any) -> Example:
+    """Return a link with these of the fields that only some links have."""
+    sometimes = {field.name for field in links_shown.PAYMENT_LINK.fields if not field.is_required}
+    collect = {"name": "required", "email": "required", "phone": "no"}
+    values: Example = {"status": "active", "collect": collect} | changes
+    return links_shown.PAYMENT_LINK.example(without=sometimes - {*names.split()}, **values)
+
+
+_LIMITED = "amount max_uses uses_left expires_at redirect_url"
+PAYMENT_LINK = named(active=_link(_LIMITED))
+_UNUSED = {"uses_paid": 0, "uses_held": 0, "amount_paid": 0}
+# The answer to each request in `LINK_REQUESTS`.
+CREATED_LINK = named(
+    fixed_amount=_link(_LIMITED, uses_left=20, **_UNUSED),
+    payer_chooses_the_amount=_link(
+        "description", reference="donations", amount_range=links_shown.AMOUNT_RANGE.example(), **_UNUSED
+    ),
+    one_order=_link(
+        "amount",
+        reference="order-1042",
+        customer=links_shown.LINK_CUSTOMER.example(),
+        max_uses=1,
+        uses_left=1,
+        **_UNUSED,
+    ),
+)
 CHECKOUT = named(paid=links_shown.CHECKOUT.example(status="paid"))
 _UNAPPLIED = shown.UNAPPLIED_TRANSFER.example(why="second", state="returned")
 UNAPPLIED = named(

@@ -238,7 +238,7 @@ OPERATIONS: dict[tuple[type[APIView], str], Operation] = {
         is_list=True,
     ),
     (payment_links.PaymentLinksView, "POST"): Operation(
-        "createPaymentLink", "Payment links", _created(links_shown.PAYMENT_LINK, "Created.", "Location"),
+        "createPaymentLink", "Payment links", _created(links_shown.PAYMENT_LINK, "Created.", "Location", shows=examples.CREATED_LINK),
         Body(link_serializers.LinkSerializer, examples.LINK_REQUESTS),
         ("not_allowed_here", "unsupported_currency", "invalid_payment_method", "duplicate_reference", "slug_taken"),
     ),

@@ -13,7 +13,9 @@ from config.error_codes import ERROR_CODES
 from config.openapi.examples import (
     ACCOUNT_REQUESTS,
     CAPTURE_REQUESTS,
+    CREATED_LINK,
     CREDIT_REQUESTS,
+    LINK_REQUESTS,
     PAYMENT_REQUESTS,
     REFUND_REQUESTS,
     RESEND_REQUESTS,
@@ -352,6 +354,14 @@ class TestAnswers:
 
         assert created.status_code == 201
         assert found == shown
+
+    @pytest.mark.parametrize("name", LINK_REQUESTS)
+    def test_to_the_examples_of_links_are_the_examples(self, api, check, name):
+        created = api.post("/api/payment-links", LINK_REQUESTS[name]["value"])
+
+        shown, example = check(created, "/api/payment-links", "post"), CREATED_LINK[name]["value"]
+        varying = ("id", "slug", "url", "created_at", "updated_at")
+        assert shown == example | {field: shown[field] for field in varying}
 
     @pytest.mark.parametrize("name", SIMULATE_REQUESTS)
     def test_to_simulated_transfers_match_their_schema(self, api, check, name):
