@@ -59,7 +59,7 @@ test-long: install ## run the slow tests: journeys, races, state machines, hangi
 test-all: install ## run all tests that need no browser, and the most important fault tests
 	@$(PYTEST) -m "$(SUITE) and (representative or not faults)" $(ARGS)
 
-test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed)
+test-faults: install ## kill, stop, fill and lock everything under load (needs PostgreSQL and Redis installed; PgBouncer for one test)
 	@$(RUN) -m pytest tests/faults -m "faults and not in_short" $(ARGS)
 
 test-operations: install ## run the commands of docs/operations.md on a scratch host (needs root, systemd, nginx, PostgreSQL, Redis)

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 from kit.db import locks
@@ -43,8 +44,10 @@ def note(error: Exception) -> None:
 
 
 def settle(**_: Any) -> None:
-    """Apply the current lock timeout to this thread's connection, if it has one."""
+    """Apply the current lock timeout to this thread's connection, if it has one and its session isn't shared."""
     if connection.vendor != "postgresql" or connection.connection is None:
+        return
+    if settings.DATABASE_POOLING == "transaction":  # the setting would apply to other processes
         return
     is_brief = _brevity.applies
     if is_brief == getattr(connection.connection, "waits_briefly", False):

@@ -213,6 +213,8 @@ DATABASES: dict[str, dict[str, Any]] = {
     )
     or {"ENGINE": "django.db.backends.sqlite3", "NAME": str(SANDBOX_FOLDER.database)}
 }
+# What a connection is to: a session of PostgreSQL, or PgBouncer in transaction mode, which shares sessions.
+DATABASE_POOLING = env.choice("DATABASE_POOLING", ("session", "transaction"), default="session")
 DATABASES["default"]["CONN_MAX_AGE"] = None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
@@ -235,8 +237,11 @@ else:
         ),
         # Values are sent separately from statements: this is faster and keeps them out of PostgreSQL's log.
         "server_side_binding": True,
-        "prepare_threshold": 2,
+        # Other transactions of a shared session would not have the prepared statements, or have others of the same name.
+        "prepare_threshold": 2 if DATABASE_POOLING == "session" else None,
     }
+    # A cursor that outlives its transaction belongs to the session too.
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLING == "transaction"
 
 
 def _redis(url: str) -> str:

@@ -46,6 +46,15 @@ class TestLockTimeout:
         assert api.get("/api/banks").status_code == 200
         assert current_timeout() == before != lock_timeout.BRIEF
 
+    def test_is_unchanged_where_sessions_are_shared(self, api, settings):
+        settings.DATABASE_POOLING = "transaction"
+        before = current_timeout()
+        end_with("55P03")
+
+        assert api.get("/api/banks").status_code == 200
+
+        assert current_timeout() == before != lock_timeout.BRIEF
+
     def test_is_unchanged_after_other_errors(self, api):
         before = current_timeout()
         end_with("53300")

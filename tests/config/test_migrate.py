@@ -55,6 +55,17 @@ class TestMigrate:
 
         assert len(made) == 3
 
+    def test_refuses_a_shared_session(self, tries, settings):
+        _meets, made = tries
+        settings.DATABASE_POOLING = "transaction"
+
+        with pytest.raises(
+            CommandError, match="DATABASE_POOLING=session and the DATABASE_URL of PostgreSQL itself"
+        ):
+            call_command("migrate", verbosity=0)
+
+        assert made == []
+
     def test_gives_up_after_the_last_try(self, tries, monkeypatch):
         meets, made = tries
         monkeypatch.setattr(migrate, "TRIES", 2)

@@ -244,6 +244,7 @@ class TestTypedValues:
             ("WEBHOOK_ALLOW_CIDRS", "127.0.0.1/99"),
             ("METRICS_ALLOW_CIDRS", "localhost"),
             ("DEFAULT_CURRENCIES", "NGN,NAIRA"),
+            ("DATABASE_POOLING", "statement"),
             ("DATABASE_URL", "nonsense"),
             ("DATABASE_URL", "mysql://ada:password@db/sluice"),
             ("DATABASE_URL", "postgres://ada:password/@db:5432/sluice"),
@@ -291,6 +292,20 @@ class TestTypedValues:
         code = "from config import settings; print(settings.FOUR_EYES)"
 
         printed = start({"FOUR_EYES": value, "SANDBOX_DATA": str(tmp_path)}, "-c", code).stdout
+
+        assert printed == f"{read}\n"
+
+
+class TestPooling:
+    @pytest.mark.parametrize(("pooling", "read"), [("session", "2 False"), ("transaction", "None True")])
+    def test_shared_sessions_hold_no_statements_and_cursors(self, pooling, read, tmp_path):
+        code = (
+            "from config.settings import DATABASES; database = DATABASES['default'];"
+            "print(database['OPTIONS']['prepare_threshold'], database['DISABLE_SERVER_SIDE_CURSORS'])"
+        )
+        given = {"DATABASE_URL": "postgres://unknown@127.0.0.1/none", "DATABASE_POOLING": pooling}
+
+        printed = start(given | {"SANDBOX_DATA": str(tmp_path)}, "-c", code).stdout
 
         assert printed == f"{read}\n"
 

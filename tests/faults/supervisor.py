@@ -23,9 +23,14 @@ SHOPS = 4
 
 
 class Supervisor:
-    """Web, workers and beat with their own PostgreSQL and Redis."""
+    """Web, workers and beat with their own PostgreSQL and Redis.
 
-    def __init__(self, folder: Path, *, server: PostgreSQL, database: str, receiver_url: str) -> None:
+    `variables` are environment variables of these processes. The command that creates the tables does not get them.
+    """
+
+    def __init__(
+        self, folder: Path, *, server: PostgreSQL, database: str, receiver_url: str, **variables: str
+    ) -> None:
         self.server = server
         self.database = database
         self.redis = Redis(folder)
@@ -47,6 +52,7 @@ class Supervisor:
         made = subprocess.run(
             seed, cwd=PROJECT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True, timeout=90
         )
+        self.environment |= variables
         self.shops = [
             HttpClient(self.base_url, Credentials(one["api_key"], one["secret_key"]))
             for one in json.loads(made.stdout)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
@@ -22,6 +23,11 @@ LOCK_TIMEOUT = "500ms"
 TRIES = 60
 PAUSE = 1.0  # seconds
 
+SHARED_SESSION = (
+    "A migration needs a session of its own, and DATABASE_POOLING=transaction says that sessions are shared. Nothing was"
+    " changed. Run it with DATABASE_POOLING=session and the DATABASE_URL of PostgreSQL itself."
+)
+
 
 class Command(migrate.Command):
     help = (
@@ -33,9 +39,12 @@ class Command(migrate.Command):
         """Migrate. Applied migrations are recorded, so each try continues where the last one ended.
 
         Raises:
-            CommandError: The database has some, but not all, of the migrations that an `0001_initial` replaces.
+            CommandError: The connection is to PgBouncer in transaction mode. Or the database has some, but not all, of
+                the migrations that an `0001_initial` replaces.
 
         """
+        if settings.DATABASE_POOLING == "transaction":
+            raise CommandError(SHARED_SESSION)
         connection = connections[options["database"]]
         _refuse_partial_squash(connection)
         for one in range(1, TRIES + 1):
