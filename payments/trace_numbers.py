@@ -93,6 +93,12 @@ def retrieval_reference_number(*, stan: str, at: datetime) -> str:
     return f"{at.year % 10}{at.timetuple().tm_yday:03}{at.hour:02}{stan}"
 
 
+def left(*, now: datetime) -> int:
+    """Return how many numbers can still be reserved in the hour of `now`."""
+    counter = TraceCounter.objects.filter(name=TraceCounter.STAN, hour=int(now.timestamp()) // HOUR).first()
+    return PER_HOUR - (counter.taken - counter.hour_start) if counter else PER_HOUR
+
+
 trace_numbers = TraceNumbers()
 os.register_at_fork(after_in_child=trace_numbers.discard)
 

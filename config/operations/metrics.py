@@ -24,7 +24,9 @@ from prometheus_client.registry import Collector
 from config.models import last_beat
 from config.operations.commit_waits import longest_commit_wait
 from dashboard.search import indexer
+from kit.db import clock
 from ledger.models import Account
+from payments import trace_numbers
 from payments.models import CardOperation, Transaction
 from payments.services import idempotency, link_uses
 from webhooks.models import Delivery
@@ -77,6 +79,7 @@ class DatabaseCollector(Collector):
                 *_card_numbers(),
                 *_payment_links(),
                 *_search(),
+                *_trace_numbers(),
                 *_connections(),
                 _commit_wait(),
             ]
@@ -173,6 +176,14 @@ def _search() -> Iterator[Metric]:
         "sluice_search_lag_seconds",
         "Age of the oldest object that the dashboard's search doesn't find yet.",
         value=indexer.lag(now=timezone.now()).total_seconds(),
+    )
+
+
+def _trace_numbers() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "sluice_trace_numbers_left",
+        "Trace numbers of messages to acquirers that can still be reserved in this hour.",
+        value=trace_numbers.left(now=clock.now()),
     )
 
 

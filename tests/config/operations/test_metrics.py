@@ -6,6 +6,7 @@ from threading import Event
 
 import pytest
 from django.db import OperationalError
+from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import resolve
@@ -16,7 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from config.models import beat
 from config.operations import health, metrics
 from config.request_metrics import count_request
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, TraceCounter, Transaction
+from payments.trace_numbers import BLOCK, PER_HOUR
 from tests import orders
 from tests.webhooks.rows import make_delivery, make_endpoint
 
@@ -171,6 +173,15 @@ class TestDatabase:
 
         assert count(found, "sluice_deliveries_due") == 0
         assert count(found, "sluice_oldest_due_delivery_seconds") == 0
+
+    def test_shows_how_many_trace_numbers_the_hour_has_left(self, api, prometheus):
+        assert count(samples(prometheus), "sluice_trace_numbers_left") == PER_HOUR
+
+        assert api.post("/api/payments", orders.card_payment()).status_code == 201
+        assert count(samples(prometheus), "sluice_trace_numbers_left") == PER_HOUR - BLOCK
+
+        TraceCounter.objects.update(hour=F("hour") - 1)
+        assert count(samples(prometheus), "sluice_trace_numbers_left") == PER_HOUR
 
     def test_shows_only_its_state_while_unavailable(self, prometheus, monkeypatch):
         def fail(*_):
