@@ -7,6 +7,7 @@ import structlog
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
+from kit import garbage_collection
 from webhooks import dispatcher
 from webhooks.poll import INTERVAL, poll_due
 
@@ -25,6 +26,7 @@ class Poller(bootsteps.StartStopStep):
 
     def start(self, _parent: Any) -> None:
         worker_shutting_down.connect(self._close)
+        garbage_collection.collect_less_often()
         self._thread.start()
 
     def stop(self, _parent: Any) -> None:

@@ -1,4 +1,6 @@
-"""Fixtures for webhooks: wake-up signals are recorded, not sent."""
+"""Fixtures for webhooks: wake-up signals are recorded, not sent, and the garbage collector stays as it is."""
+
+import gc
 
 import pytest
 
@@ -11,3 +13,11 @@ def signals(monkeypatch):
     sent = []
     monkeypatch.setattr(wake_up, "notify", lambda: sent.append(True))
     return sent
+
+
+@pytest.fixture(autouse=True)
+def _same_garbage_collection():
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()

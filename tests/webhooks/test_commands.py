@@ -1,3 +1,4 @@
+import gc
 import io
 import json
 import signal
@@ -10,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from kit import garbage_collection
 from tests.factories import BusinessFactory
 from tests.webhooks import servers
 from tests.webhooks.rows import KEY, NOON, make_deliveries, make_endpoint
@@ -195,6 +197,7 @@ class TestDeliverWebhooks:
 
         assert printed == "Made 3 attempts.\n"
         assert len(listener.requests) == 3
+        assert gc.get_threshold()[0] == garbage_collection.YOUNG
 
     def test_ends_at_a_signal_after_the_request_in_flight(self):
         def receive(visit):

@@ -1,3 +1,4 @@
+import gc
 import threading
 import time
 from datetime import timedelta
@@ -9,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.celery import app
+from kit import garbage_collection
 from tests.webhooks import servers
 from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
 from webhooks import dispatcher, leases, poll
@@ -58,6 +60,9 @@ def wait_until_delivered(count, seconds=5):
 class TestPolling:
     def test_runs_in_every_worker(self):
         assert "webhooks.worker:Poller" in app.steps["worker"]
+
+    def test_makes_the_worker_collect_garbage_less_often(self, polling):
+        assert gc.get_threshold()[0] == garbage_collection.YOUNG
 
     @pytest.mark.long
     def test_sends_deliveries_without_a_wake_up_signal(self, polling):

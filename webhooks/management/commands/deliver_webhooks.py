@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
+from kit import garbage_collection
 from kit.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from webhooks import dispatcher, poll
@@ -30,6 +31,7 @@ class Command(DocumentCommand):
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
+        garbage_collection.collect_less_often()
         total = 0
         for made in (
             [dispatcher.dispatch_due(stopped=stopped)]
