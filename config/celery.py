@@ -35,6 +35,11 @@ app.conf.beat_schedule = {
         "schedule": 1.0,
         "options": {"expires": 5},
     },
+    "update the payments of settlement batches": {
+        "task": "payments.update_settled_payments",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
     "mail password resets": {
         "task": "dashboard.mail_password_resets",
         "schedule": 1.0,

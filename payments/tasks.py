@@ -7,6 +7,7 @@ from celery import shared_task
 from kit.db import clock
 from payments.services import expiry, idempotency, requery
 from payments.services.reporting import daily_totals
+from payments.services.settlement import batch_transitions
 from payments.services.transfers import account_provider_messages
 
 
@@ -44,6 +45,20 @@ def notify_account_provider() -> None:
         account_provider_messages.send_due()
     finally:
         _provider_run.release()
+
+
+# A run takes seconds after a decision about a large batch.
+_settled_run = threading.Lock()
+
+
+@shared_task(name="payments.update_settled_payments")
+def update_settled_payments() -> None:
+    if not _settled_run.acquire(blocking=False):
+        return
+    try:
+        batch_transitions.update_due()
+    finally:
+        _settled_run.release()
 
 
 @shared_task(name="payments.roll_up_days")

@@ -94,6 +94,11 @@ def _decisions(now: datetime) -> Iterator[Figure]:
         f"{reverse('admin:payments_settlementbatch_changelist')}?state__exact=pending",
     )
     yield _to_do(
+        "Batches that update their payments for 10 minutes",
+        SettlementBatch.objects.updating().exclude(transitions__at__gt=now - ANSWERED_BY),
+        reverse("admin:payments_settlementbatch_changelist"),
+    )
+    yield _to_do(
         "Proposals awaiting a second person",
         Proposal.objects.open(at=now),
         reverse("admin:payments_proposal_changelist"),

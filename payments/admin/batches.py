@@ -95,8 +95,11 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         return SettlementBatch.objects.filter(pk__in=ids).select_related("business").order_by("pk")
 
     def bulk_item(self, request: HttpRequest, row: SettlementBatch) -> Item:
-        is_open = "approved" in BATCH_TRANSITIONS[row.state]
-        obstacle = "" if is_open else f"It is {STATE_NAMES[row.state].lower()}."
+        obstacle = ""
+        if "approved" not in BATCH_TRANSITIONS[row.state]:
+            obstacle = f"It is {STATE_NAMES[row.state].lower()}."
+        elif row.is_updating:
+            obstacle = "Its payments are still being updated."
         return Item(row, _name(row), row.business.name, row.currency, row.net, obstacle)
 
     def bulk_decide(self, request: HttpRequest, row: SettlementBatch, *, reason: str) -> None:
@@ -127,9 +130,8 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         if not request.user.has_perm(MAY_DECIDE):
             return {"proposal": proposal}
         proposed = SUBMITTED_STATES.get(proposal.action, "") if proposal else ""
-        offered = [
-            state for state in BATCH_TRANSITIONS[row.state] if state in DECISIONS and state != proposed
-        ]
+        allowed = () if row.is_updating else BATCH_TRANSITIONS[row.state]
+        offered = [state for state in allowed if state in DECISIONS and state != proposed]
         return {"proposal": proposal, "decisions": [_form_of(state) for state in offered]}
 
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:

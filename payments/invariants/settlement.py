@@ -28,7 +28,10 @@ INVARIANTS = (
     ),
     Invariant(
         name="settle_status_matches_the_batch",
-        rule="A payment's settle_status is the state of its live batch; without one, it is empty or rejected.",
+        rule=(
+            "A payment's settle_status is the state of its live batch, or the one before while the batch's payments "
+            "are being updated; without a live batch, it is empty or rejected."
+        ),
         sql="""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment
@@ -37,6 +40,9 @@ INVARIANTS = (
                 LEFT JOIN payments_settlementbatch batch ON batch.id = item.batch_id
             WHERE payment.settle_status <> coalesce(
                 batch.state, CASE WHEN payment.settle_status = 'rejected' THEN 'rejected' ELSE '' END)
+                AND NOT coalesce(item.id > batch.updated_through AND (payment.settle_status, batch.state) IN (
+                    VALUES ('initiated', 'pending'), ('pending', 'approved'), ('approved', 'released'),
+                        ('initiated', 'rejected'), ('pending', 'rejected')), FALSE)
         """,
     ),
     Invariant(

@@ -26,6 +26,10 @@ class SettlementBatchQuerySet(models.QuerySet["SettlementBatch"]):
         """Return the batches of a business."""
         return self.filter(business=business)
 
+    def updating(self) -> SettlementBatchQuerySet:
+        """Return the batches whose payments don't all have their state yet."""
+        return self.filter(updated_through__isnull=False)
+
 
 class SettlementBatch(models.Model):
     """Payments of one business, currency and business day, with the refunds that are netted with them.
@@ -54,6 +58,9 @@ class SettlementBatch(models.Model):
     )
     reason = FreeTextField(max_length=255, blank=True)  # of the last decision
     created_at = models.DateTimeField()
+    # The id of the last item whose payment has the batch's state; null if all have. The first chunk changes with the
+    # batch, so a batch that fits into one is never here.
+    updated_through = models.BigIntegerField(null=True, editable=False)
 
     objects: ClassVar = SettlementBatchQuerySet.as_manager()
 
@@ -91,10 +98,18 @@ class SettlementBatch(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["day", "id"], name="batches_by_day"),
             models.Index(fields=["state", "day", "id"], name="batches_by_state_and_day"),
+            models.Index(
+                fields=["id"], condition=Q(updated_through__isnull=False), name="batches_being_updated"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.currency} of {self.day:%-d %b %Y}, no. {self.number}"
+
+    @property
+    def is_updating(self) -> bool:
+        """Return whether some of its payments don't have its state yet."""
+        return self.updated_through is not None
 
     @property
     def released_at(self) -> datetime | None:
@@ -134,7 +149,7 @@ TOTALS = ("payments_count", "gross", "fees", "refunds", "brought_forward", "net"
 class SettlementItem(models.Model):
     """A payment in a batch, or a refund netted in it. `is_live` is false once the batch is rejected."""
 
-    batch = models.ForeignKey(SettlementBatch, on_delete=models.PROTECT, related_name="items")
+    batch = models.ForeignKey(SettlementBatch, on_delete=models.PROTECT, related_name="items", db_index=False)
     transaction = models.ForeignKey(Transaction, on_delete=models.PROTECT, related_name="+", db_index=False)
     operation = models.ForeignKey(
         CardOperation, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
@@ -162,6 +177,8 @@ class SettlementItem(models.Model):
                 name="item_is_a_payment_or_a_refund",
             ),
         ]
+        # A batch's items in chunks and pages, without sorting all of them.
+        indexes: ClassVar = [models.Index(fields=["batch", "id"], name="items_of_a_batch")]
 
     def __str__(self) -> str:
         return f"{'refund' if self.operation_id else 'payment'} {self.transaction_id}"

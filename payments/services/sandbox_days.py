@@ -13,7 +13,7 @@ from merchants.models import Business
 from payments import business_days
 from payments.models import SettlementBatch
 from payments.services import sandbox_turns
-from payments.services.settlement import batch_decisions, batches
+from payments.services.settlement import batch_decisions, batch_transitions, batches
 
 ACTION = "sandbox.day_closed"
 SANDBOX = Actor(name="sandbox")  # makes the decisions of staff
@@ -78,6 +78,7 @@ def _close(
     made = _settle(business, now=now)
     for decide in DECISIONS[to]:
         made = [decide(batch, now) for batch in made]
+        batch_transitions.finish_updates(SettlementBatch.objects.filter(pk__in=[batch.pk for batch in made]))
     closed_at = clock()
     if made:
         audit.record(

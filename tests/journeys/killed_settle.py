@@ -11,19 +11,21 @@ from django.core.management import call_command
 
 from payments.services.settlement import batch_transitions, batches
 
-POINTS = ("inside a chunk", "between chunks", "before the end", "at the end")
+POINTS = ("inside a chunk", "between chunks", "before the end", "at the end", "while payments follow")
 
 
 def main(point: str, day: str) -> None:
-    batches.CHUNK = 2
+    batches.CHUNK = batch_transitions.CHUNK = 2
     if point == "inside a chunk":  # its items are inserted, but not committed
         batch_transitions.set_settle_status = killing(batch_transitions.set_settle_status, calls=2)
     elif point == "between chunks":
         batches._take_step = killing(batches._take_step, calls=2)
-    elif point == "before the end":  # the batch and its payments are pending, but not committed
+    elif point == "before the end":  # the batch and its first payments are pending, but not committed
         batch_transitions.transition = killing(batch_transitions.transition, calls=1)
-    elif point == "at the end":  # committed, before the output
+    elif point == "at the end":  # the batch and its first payments are pending
         batches._take_step = killing(batches._take_step, calls=4)
+    elif point == "while payments follow":  # all but the last are pending
+        batch_transitions._update_next = killing(batch_transitions._update_next, calls=1)
     call_command("settle", "--date", day)
 
 

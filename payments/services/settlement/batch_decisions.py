@@ -1,4 +1,8 @@
-"""Decisions of staff about a settlement batch: approve, release to the wallet, or reject."""
+"""Decisions of staff about a settlement batch: approve, release to the wallet, or reject.
+
+Each is one database transaction: the batch, its first chunk of payments, the audit entry, the event and the ledger
+entry. `batch_transitions.update_items` updates the other payments of a large batch.
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -19,7 +23,7 @@ SettleStatus = Transaction.SettleStatus
 def approve(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
     """Approve a batch for release, because the bank has received the money.
 
-    :raises InvalidState: it is not pending
+    :raises InvalidState: it is not pending, or its payments are still being updated
     """
     return _decide(batch_id, SettleStatus.APPROVED, actor=actor, now=now, reason=reason.strip())
 
@@ -28,7 +32,7 @@ def approve(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") ->
 def release(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
     """Credit the batch's net to the merchant's wallet, once.
 
-    :raises InvalidState: it is not approved
+    :raises InvalidState: it is not approved, or its payments are still being updated
     """
     batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now, reason=reason.strip())
     opt_in_events.publish_settlement(batch, now=now)
@@ -41,13 +45,13 @@ def release(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") ->
 def reject(batch_id: UUID, *, reason: str, actor: Actor, now: datetime) -> SettlementBatch:
     """Reject a batch, so that its payments and refunds can join a new one.
 
-    :raises InvalidState: it is neither initiated nor pending, or the reason is empty
+    :raises InvalidState: it is neither initiated nor pending, its payments are still being updated, or the reason
+        is empty
     """
     if not reason.strip():
         raise InvalidState("Enter a reason for the rejection.")
     batch = _decide(batch_id, SettleStatus.REJECTED, actor=actor, now=now, reason=reason.strip())
     batches.update_totals(batch)  # an incomplete batch has no totals yet
-    batch.items.update(is_live=False)
     batch.brought.update(carried_into=None)
     return batch
 

@@ -1,7 +1,8 @@
 """Build settlement batches from the successful payments of a business day and the refunds to net.
 
 A batch is filled in chunks, each in its own database transaction under the lock of the batch. The next run continues
-the batch of a killed run, and concurrent runs fill the same batch. Lock order: batch, transactions.
+the batch of a killed run, and concurrent runs fill the same batch. Once complete, the payments of a large batch become
+pending in chunks, too (`batch_transitions`). Lock order: batch, transactions.
 """
 
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from payments.models import (
     BatchTransition,
     CardOperation,
     SettlementBatch,
+    SettlementBatchQuerySet,
     SettlementItem,
     Transaction,
     TransactionQuerySet,
@@ -76,15 +78,19 @@ def due(*, until: date, business: Business | None = None) -> list[Due]:
 
 
 def settle(work: list[Due], *, actor: str, now: datetime, business: Business | None = None) -> Iterator[Step]:
-    """Put due payments into batches and make these pending, after completing those of a killed run.
+    """Put due payments into batches and make these pending, after finishing what a killed run left.
 
     `business` limits the batches of a killed run to one business. Safe to repeat and to run concurrently: a payment
     is in at most one live batch.
     """
-    left_behind = SettlementBatch.objects.filter(_of(business), state=SettleStatus.INITIATED)
+    existing: SettlementBatchQuerySet = SettlementBatch.objects.filter(_of(business))
+    # Payments of rejected batches join the new ones.
+    batch_transitions.finish_updates(existing)
+    left_behind = existing.filter(state=SettleStatus.INITIATED)
     begun = list(left_behind.order_by("id").values_list("business_id", "currency", "day"))
     for business_id, currency, day in [*begun, *((one.business_id, one.currency, one.day) for one in work)]:
         while (step := _take_step(business_id, currency, day, actor=actor, now=now)) is not None:
+            batch_transitions.finish_updates(SettlementBatch.objects.filter(pk=step.batch.pk))
             yield step
 
 
