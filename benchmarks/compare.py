@@ -19,13 +19,17 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.compare_api import api
+from benchmarks.compare_webhooks import webhooks
 from benchmarks.comparisons import Comparison, print_comparisons
 from benchmarks.releases import Release, checked_out, commit_named, running_release
 from benchmarks.stack import DEFAULT_DATABASE
 from tests.journeys.service import PROJECT
 
-PARTS: dict[str, Callable[[Release, Release, argparse.Namespace], Iterator[Comparison]]] = {"api": api}
-QUICK = {"rounds": 1, "requests": 100}
+PARTS: dict[str, Callable[[Release, Release, argparse.Namespace], Iterator[Comparison]]] = {
+    "api": api,
+    "webhooks": webhooks,
+}
+QUICK = {"rounds": 1, "requests": 100, "backlog": 1_000}
 WORKING_TREE = "this tree"
 
 
@@ -68,6 +72,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--new", metavar="COMMIT", help="the other commit (default this working tree)")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of each kind (default 7)")
     parser.add_argument("--requests", type=int, default=1_500, help="requests in a round (default 1500)")
+    parser.add_argument("--backlog", type=int, default=50_000, help="deliveries in a round (default 50000)")
     parser.add_argument("--rows", type=int, nargs="*", default=[], help="transactions to fill both tables to")
     parser.add_argument("--quick", action="store_true", help="one short round, whose figures mean little")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all rounds to this file")

@@ -99,6 +99,14 @@ class Release:
         """
         return _manage(self.folder, self.environment, *arguments)
 
+    @contextmanager
+    def running(self, name: str, *arguments: str) -> Iterator[Process]:
+        """Run a module with the release's Python, and stop it afterwards. Its log has the given name."""
+        command = [_python(self.folder), "-m", *arguments]
+        process = Process(name, command, self.data / f"{name}.log", cwd=self.folder, env=self.environment)
+        with _running(process):
+            yield process
+
     def create_business(self, name: str) -> Credentials:
         email = f"{secrets.token_hex(5)}@example.com"
         made = json.loads(self.manage("create_business", "--name", name, "--email", email, "--json"))

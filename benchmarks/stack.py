@@ -18,6 +18,10 @@ from tests.faults.processes import Process, Redis
 from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
 
 DEFAULT_DATABASE = "postgres://postgres@127.0.0.1:5432/postgres"
+WORKER = (
+    "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "2",
+    "--without-mingle", "--without-gossip",
+)  # fmt: skip
 
 
 class Sink:
@@ -97,23 +101,12 @@ class Stack:
     @contextmanager
     def workers(self, count: int = 1) -> Iterator[list[Process]]:
         """Run our Celery workers, and wait until they are ready."""
-        with self.running(
-            "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "2",
-            "--without-mingle", "--without-gossip", "--hostname", "ours-%n@localhost", count=count,
-        ) as processes:  # fmt: skip
+        with self.running(*WORKER, "--hostname", "ours-%n@localhost", count=count) as processes:
             self.wait_for_workers(count)
             yield processes
 
     def wait_for_workers(self, count: int) -> None:
-        """Wait until `count` Celery workers are waiting for messages."""
-        port = self.environment["REDIS_URL"].split(":")[2].split("/")[0]
-
-        def listening() -> int:
-            command = ["redis-cli", "-p", port, "CLIENT", "LIST"]
-            found = subprocess.run(command, check=False, capture_output=True, text=True).stdout
-            return sum("cmd=brpop" in line for line in found.splitlines())
-
-        wait_until(lambda: listening() >= count, seconds=60, what="workers")
+        wait_for_workers(self.environment["REDIS_URL"], count)
 
 
 @contextmanager
@@ -145,6 +138,17 @@ def running_sink() -> Iterator[Sink]:
     finally:
         process.terminate()
         process.wait()
+
+
+def wait_for_workers(redis_url: str, count: int) -> None:
+    """Wait until `count` Celery workers are waiting for messages."""
+
+    def listening() -> int:
+        command = ["redis-cli", "-u", redis_url, "CLIENT", "LIST"]
+        found = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+        return sum("cmd=brpop" in line for line in found.splitlines())
+
+    wait_until(lambda: listening() >= count, seconds=60, what="workers")
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float, what: str) -> None:
