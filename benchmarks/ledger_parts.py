@@ -136,6 +136,8 @@ def fill(connection: Connection, transactions: int, *, businesses: int = 100) ->
     waiting = filled.iterator(chunk_size=1_000)
     while some := list(islice(waiting, 200)):  # a transaction of many leaves many dead rows of each account
         with connection.transaction(), connection.cursor() as cursor:
-            cursor.executemany(STATEMENT, [ledger_entries.card_captured(one, now=now).values for one in some])
+            cursor.executemany(
+                STATEMENT, [ledger_entries.card_captured(one, now=now).parameters for one in some]
+            )
     connection.execute("ANALYZE")
     connection.execute("CHECKPOINT")

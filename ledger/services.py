@@ -9,7 +9,7 @@ from django.db import transaction
 
 from ledger.account_ids import account_ids
 from ledger.models import Account, Entry
-from ledger.posting import Booking, Kind, Unbalanced, lock_accounts
+from ledger.posting import Booking, Kind, Unbalanced, entry_if, lock_accounts
 from merchants import audit
 from merchants.audit import Actor
 from merchants.models import Business
@@ -24,6 +24,7 @@ __all__ = [
     "book",
     "book_all",
     "book_if_covered",
+    "entry_if",
     "top_up",
 ]
 

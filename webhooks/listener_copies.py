@@ -53,8 +53,13 @@ def store(copied: Iterable[Copied], *, origin: str = Origin.EVENT) -> None:
     rows = [_copy(each.event, listener, origin) for each in copied for listener in each.listeners]
     if rows:
         ListenerCopy.objects.bulk_create(rows)
-        grown = {row.listener_id for row in rows}
-        transaction.on_commit(partial(_limit, sorted(grown)), robust=True)
+        limit_after_commit({row.listener_id for row in rows})
+
+
+def limit_after_commit(listener_ids: Collection[int]) -> None:
+    """Delete the oldest copies of listeners that received some, where there are too many, after the commit."""
+    if listener_ids:
+        transaction.on_commit(partial(_limit, sorted(listener_ids)), robust=True)
 
 
 def _limit(listener_ids: Iterable[int]) -> None:

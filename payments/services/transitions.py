@@ -23,7 +23,7 @@ from payments.models.transactions import OUTCOME_FIELDS
 from payments.outcomes import Outcome
 from payments.rails.protocol import RailAnswer
 from payments.representation import represent
-from payments.services import card_declines, ledger_entries, link_uses
+from payments.services import card_declines, ledger_entries, link_uses, outcome_statement
 from payments.services.intents import authorisation_ends, challenge_ends, find
 from payments.services.rail_queries import query_leases
 from webhooks import services as webhooks
@@ -113,18 +113,40 @@ def finish(
     transition = transaction.set_outcome(
         outcome, captured=captured, fee=cost, answer=answer, cause=cause, now=now
     )
-    entry = _ledger_entry(transaction, cause=cause, now=now)
-    event = _event(transaction)
-    with database.atomic():
-        transaction.save_transition(OUTCOME_FIELDS, awaited=awaited)
-        endpoint = insert_and_find(transition, webhooks.ENDPOINT_OF, transaction.business_id)
-        if event is not None:
-            webhooks.publish_to(endpoint, event, now=now)
-        card_declines.settle(transaction, now=now)
-        link_uses.settle(transaction)
-        if entry is not None:  # last, so that the ledger accounts are locked for a short time
-            ledger.book(entry)
+    store = outcome_statement.store if outcome_statement.stores_outcome_of(transaction) else _store
+    store(
+        transaction,
+        transition,
+        awaited=awaited,
+        event=_event(transaction),
+        entry=_ledger_entry(transaction, cause=cause, now=now),
+        now=now,
+    )
     _count(transaction, outcome)
+
+
+@database.atomic
+def _store(
+    finished: Transaction,
+    transition: Transition,
+    *,
+    awaited: str,
+    event: NewEvent | None,
+    entry: Booking | None,
+    now: datetime,
+) -> None:
+    """Store an outcome. `outcome_statement.store` does the same in one statement where it can.
+
+    :raises AlreadyTransitioned: another caller was first
+    """
+    finished.save_transition(OUTCOME_FIELDS, awaited=awaited)
+    endpoint = insert_and_find(transition, webhooks.ENDPOINT_OF, finished.business_id)
+    if event is not None:
+        webhooks.publish_to(endpoint, event, now=now)
+    card_declines.settle(finished, now=now)
+    link_uses.settle(finished)
+    if entry is not None:  # last, so that the ledger accounts are locked for a short time
+        ledger.book(entry)
 
 
 def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
