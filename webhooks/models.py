@@ -272,7 +272,10 @@ FINISHED = (
 class Attempt(models.Model):
     """An attempt at a delivery: time, address, duration of each phase, and result."""
 
-    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts")
+    # Written for each delivery, so without a constraint (decision 0118); the unique constraint has an index of it.
+    delivery = models.ForeignKey(
+        Delivery, on_delete=models.PROTECT, related_name="attempts", db_index=False, db_constraint=False
+    )
     number = models.PositiveSmallIntegerField()
     is_manual = models.BooleanField(default=False)
     started_at = models.DateTimeField()

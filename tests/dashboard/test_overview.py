@@ -217,7 +217,6 @@ class TestAttention:
 
     def test_names_a_failing_endpoint_first(self, browser, ada, now):
         mismatched_money(business=ada.business, now=now)
-        Delivery.objects.all().delete()
         endpoint = make_endpoint(business=ada.business)
         began = now - timedelta(hours=2)
         for delivery in make_deliveries(endpoint, 2, at=began, attempts_made=1):
