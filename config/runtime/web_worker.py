@@ -1,9 +1,10 @@
-"""gunicorn's threaded worker, which accepts all pending connections when it is stopped."""
+"""gunicorn's threaded worker, which accepts all pending connections when it is stopped and seldom collects garbage."""
 
 from typing import Any
 
 from config.runtime.request_buffering import BufferingWorker
 from config.runtime.server_errors import ProblemAnswers
+from kit.garbage_collection import collect_less_often
 from webhooks.listener_waits import waits
 
 
@@ -18,6 +19,10 @@ class WebWorker(ProblemAnswers, BufferingWorker):
     def init_process(self) -> None:
         waits.allow(self.cfg.threads)
         super().init_process()
+
+    def load_wsgi(self) -> None:
+        super().load_wsgi()
+        collect_less_often()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         waits.stop()  # so that waiting polls don't delay the end
