@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import structlog
 from django.conf import settings
+from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework import status
@@ -16,7 +17,7 @@ from rest_framework.request import Request
 from kit.api.errors import Problem
 from kit.masking import mask_target
 from merchants import nonces, signing
-from merchants.api_requests import noted_on
+from merchants.api_requests import LookedUp, noted_on
 from merchants.key_cache import key_cache
 from merchants.models import ApiKey, Business
 from merchants.signed_headers import HEADERS, form_error
@@ -83,7 +84,7 @@ class SignedRequest(BaseAuthentication):
         cached = key_cache.get(api_key_id)
         _note_key(request, cached)
         is_right = cached is not None and _is_right(signature, cached, text)
-        if cached is not None and is_right and _is_in_time(timestamp) and _use(cached, nonce, now):
+        if cached is not None and is_right and _is_in_time(timestamp) and _use(request, cached, nonce, now):
             return _accepted(request, cached)
         # The key is not cached, or the request is invalid. From here on, only the database counts.
         api_key = key_cache.fetch(api_key_id, now=now)
@@ -95,7 +96,7 @@ class SignedRequest(BaseAuthentication):
         _check_clock(timestamp)
         if not is_right:
             raise InvalidSignature(**({"string_to_sign": _shown(text)} if settings.SANDBOX else {}))
-        if not _use(api_key, nonce, now):
+        if not _use(request, api_key, nonce, now):
             raise NonceReused
         return _accepted(request, api_key)
 
@@ -168,11 +169,24 @@ def out_of_range(timestamp: str, *, header: str = "X-Timestamp") -> TimestampOut
     )
 
 
-def _use(api_key: ApiKey, nonce: str, now: datetime) -> bool:
+def _use(request: Request, api_key: ApiKey, nonce: str, now: datetime) -> bool:
     """Record the nonce if it is new and the key is still valid."""
-    if not nonces.use(nonce, api_key=api_key, now=now):
+    if not _record(request, api_key, nonce, now):
         return False
     if api_key.last_used_at is None:  # the first use is recorded at once, later ones by the request log
         ApiKey.objects.filter(pk=api_key.pk).update(last_used_at=now)
         api_key.last_used_at = now
     return True
+
+
+def _record(request: Request, api_key: ApiKey, nonce: str, now: datetime) -> bool:
+    """Record the nonce, and find what the view looks up: a lookup's two statements in one round trip (decision 0125)."""
+    context = request.parser_context or {}
+    wanted: LookedUp | None = getattr(context.get("view"), "looked_up", None)
+    if wanted is None or connection.vendor != "postgresql":
+        return nonces.use(nonce, api_key=api_key, now=now)
+    values = api_key.business_id, context["kwargs"][wanted.part]
+    is_new, found = nonces.use_and_find(nonce, wanted.lookup, *values, api_key=api_key, now=now)
+    if is_new:
+        noted_on(request).found = found
+    return is_new

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
 
 from kit.db.batched_purge import PIECE
+from kit.db.prepared_statements import Lookup
 from merchants.models import ApiKey, Nonce
+
+M = TypeVar("M", bound=models.Model)
 
 _USE = """
     INSERT INTO merchants_nonce (api_key_id, nonce, used_at)
@@ -28,10 +32,21 @@ def use(nonce: str, *, api_key: ApiKey, now: datetime) -> bool:
 
     The key must be usable (`ApiKey.is_usable`) and have the same access as the given one.
     """
-    moment = connection.ops.adapt_datetimefield_value(now)
     with connection.cursor() as cursor:
-        cursor.execute(_statement(), [nonce, moment, api_key.pk, str(api_key.access), moment])
+        cursor.execute(_statement(), _parameters(nonce, api_key, now))
         return int(cursor.rowcount) == 1
+
+
+def use_and_find(
+    nonce: str, lookup: Lookup[M], *values: Any, api_key: ApiKey, now: datetime
+) -> tuple[bool, M | None]:
+    """Record a nonce as `use` does, and find a row if that is the first use. PostgreSQL only, in one round trip."""
+    return lookup.find_if(f"{_statement()} RETURNING 1", _parameters(nonce, api_key, now), *values)
+
+
+def _parameters(nonce: str, api_key: ApiKey, now: datetime) -> list[Any]:
+    moment = connection.ops.adapt_datetimefield_value(now)
+    return [nonce, moment, api_key.pk, str(api_key.access), moment]
 
 
 def _statement() -> str:

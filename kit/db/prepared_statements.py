@@ -133,6 +133,19 @@ class Lookup(Generic[M]):
         """Return the rows, in no order."""
         return self._rows(values)
 
+    def find_if(self, row: str, parameters: Sequence[Any], *values: Any) -> tuple[bool, M | None]:
+        """Find a row by a statement that begins with a common table expression, `beside`, of one row or none.
+
+        Return whether that has a row, and what was found then. PostgreSQL only, and without locks and `joined`.
+        """
+        statement, keys, parts = self._statement_beside
+        with connection.cursor() as cursor:
+            cursor.execute(f"WITH beside AS ({row}) {statement}", [*parameters, *_prepared(keys, values)])
+            found = cursor.fetchone()
+        if found is None:
+            return False, None
+        return True, None if found[0] is None else self._read(found[1:], parts)
+
     def find_beside(self, common_table: str, parameters: Sequence[Any], *values: Any) -> M | None:
         """Return the row, by a statement that begins with a common table expression. PostgreSQL only."""
         found = self._rows(values, after=f"{common_table} ", parameters=parameters)
@@ -140,9 +153,8 @@ class Lookup(Generic[M]):
 
     def _rows(self, values: Iterable[Any], *, after: str = "", parameters: Sequence[Any] = ()) -> list[M]:
         statement, keys, parts = self._statement
-        wanted = [key(value) if key else value for key, value in zip(keys, values, strict=True)]
         with connection.cursor() as cursor:
-            cursor.execute(after + statement, [*parameters, *wanted])
+            cursor.execute(after + statement, [*parameters, *_prepared(keys, values)])
             return [self._read(found, parts) for found in cursor.fetchall()]
 
     def _read(self, found: tuple[Any, ...], parts: Iterable[_Part]) -> M:
@@ -150,6 +162,15 @@ class Lookup(Generic[M]):
         for name, other in zip(self._joined, others, strict=True):
             setattr(main, name, other)
         return cast("M", main)
+
+    @cached_property
+    def _statement_beside(self) -> tuple[str, list[Converter | None], list[_Part]]:
+        """The same as `_statement` for `find_if`. Its first column is null if nothing was found."""
+        table, primary_key = _table(self._model), _column(self._model._meta.pk)
+        statement, keys, parts = self._statement
+        selected, conditions = statement.removeprefix("SELECT ").split(f" FROM {table} WHERE ")
+        joined = f"beside LEFT JOIN {table} ON {conditions}"
+        return f"SELECT {table}.{primary_key}, {selected} FROM {joined}", keys, parts
 
     @cached_property
     def _statement(self) -> tuple[str, list[Converter | None], list[_Part]]:
@@ -166,6 +187,10 @@ class Lookup(Generic[M]):
         locking = f" FOR {self._lock} OF {table}" if self._lock and connection.vendor == "postgresql" else ""
         statement = f"SELECT {', '.join(selected)} FROM {table}{joins} WHERE {conditions}{locking}"
         return statement, [_attribute(field)[1] for field in keys], parts
+
+
+def _prepared(keys: Iterable[Converter | None], values: Iterable[Any]) -> list[Any]:
+    return [key(value) if key else value for key, value in zip(keys, values, strict=True)]
 
 
 class _Part:

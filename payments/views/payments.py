@@ -22,7 +22,7 @@ from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.api.strict_fields import read_request
 from kit.db import clock
-from merchants.api_requests import ObjectKind, note_object
+from merchants.api_requests import LookedUp, ObjectKind, found_for, note_object
 from merchants.models import Business
 from payments import request_types
 from payments.filters import filtered
@@ -39,7 +39,7 @@ from payments.serializers import (
 )
 from payments.services import cancellations, refunds
 from payments.services.cards import captures
-from payments.services.intents import find_of
+from payments.services.intents import BY_REFERENCE, find_of
 from payments.services.payouts import name_enquiries
 from payments.services.transfers import account_deactivation, incoming
 from payments.simulated_transfers import SandboxOnly, simulated_notice, simulation_message
@@ -115,6 +115,8 @@ class PaymentsView(APIView):
 
 
 class PaymentView(APIView):
+    looked_up = LookedUp(BY_REFERENCE, part="reference")
+
     def get(self, request: Request, reference: str) -> Response:
         """Look up a payment, a payout or a card check."""
         return Response(represent(_find(request, reference)))
@@ -267,9 +269,11 @@ def _body(request: Request) -> dict[str, Any]:
 
 def _find(request: Request, reference: str) -> Transaction:
     """Return the caller's transaction. Returns 404 for transactions of other businesses."""
-    transaction = find_of(_business(request), reference)
+    business = _business(request)
+    transaction = found_for(request, lambda: find_of(business, reference))
     if transaction is None:
         raise NotFound
+    transaction.business = business
     _note(request, transaction)
     return transaction
 

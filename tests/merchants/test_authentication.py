@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from freezegun import freeze_time
 
@@ -388,6 +389,51 @@ class TestNonce:
         for nonce in ("nonce-nonce-nonce", "NONCE-nonce-nonce"):
             headers = signed_headers(api.credentials, "GET", "/api/banks", nonce=nonce)
             assert api.django.get("/api/banks", headers=headers).status_code == 200
+
+
+@pytest.mark.django_db
+class TestNonceOfALookup:
+    """On PostgreSQL, the statement that records the nonce also finds the payment."""
+
+    @pytest.fixture
+    def payment(self, api):
+        return api.post("/api/payments", orders.card_payment()).json()
+
+    def look_up(self, api, reference, *, key=None):
+        target = f"/api/payments/{reference}"
+        headers = signed_headers(key or api.credentials, "GET", target, nonce=NONCE)
+        return api.django.get(target, headers=headers)
+
+    def test_is_valid_once(self, api, payment):
+        first, second = (self.look_up(api, payment["reference"]) for _ in range(2))
+
+        assert (first.status_code, first.json()) == (200, payment)
+        refusal(second, "nonce_reused")
+
+    def test_is_valid_once_if_nothing_is_found(self, api):
+        first, second = (self.look_up(api, "order-1") for _ in range(2))
+
+        assert (first.status_code, first.json()["code"]) == (404, "not_found")
+        refusal(second, "nonce_reused")
+
+    def test_finds_nothing_of_another_business(self, api, other_api, payment):
+        assert self.look_up(other_api, payment["reference"]).status_code == 404
+
+    def test_finds_nothing_with_a_revoked_key(self, api, payment):
+        ApiKey.objects.update(revoked_at=timezone.now())
+
+        refusal(self.look_up(api, payment["reference"]), "unknown_key")
+        assert not Nonce.objects.filter(nonce=NONCE).exists()
+
+    def test_finds_nothing_with_a_wrong_signature(self, api, payment):
+        forged = Credentials(api.credentials.api_key, "sk_sandbox_" + "0" * 43)
+
+        refusal(self.look_up(api, payment["reference"], key=forged), "invalid_signature")
+        assert not Nonce.objects.filter(nonce=NONCE).exists()
+
+    def test_is_recorded_by_the_statement_of_the_lookup(self, api, payment, django_assert_num_queries):
+        with django_assert_num_queries(1 if connection.vendor == "postgresql" else 2):
+            assert self.look_up(api, payment["reference"]).status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)

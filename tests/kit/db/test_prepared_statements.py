@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.db.models import Model
 
 from kit.db.prepared_statements import Lookup, insert_and_find, insert_if_absent, insert_many
 from merchants.models import ApiRequest, Business
@@ -35,8 +36,8 @@ def new_transaction(**changes: object) -> Transaction:
     return Transaction(**fields | changes)
 
 
-def columns_of(transaction: Transaction) -> dict[str, object]:
-    return {field.attname: getattr(transaction, field.attname) for field in Transaction._meta.concrete_fields}
+def columns_of(row: Model) -> dict[str, object]:
+    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
 
 def test_every_column_is_stored_as_it_was_given() -> None:
@@ -187,3 +188,26 @@ class TestInsertAndFind:
             insert_and_find(request, self.NAMED, "Ada Books")
 
         assert not ApiRequest.objects.exists()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="A statement of PostgreSQL.")
+class TestFindIf:
+    NAMED = Lookup(Business, "name")
+
+    @pytest.mark.parametrize(
+        ("beside", "name", "found"),
+        [
+            (True, "Ada Books", (True, "Ada Books")),
+            (True, "Bisi Foods", (True, None)),
+            (False, "Ada Books", (False, None)),
+        ],
+    )
+    def test_finds_a_row_if_the_other_statement_returns_one(
+        self, *, beside: bool, name: str, found: tuple[bool, str | None]
+    ) -> None:
+        business = BusinessFactory(name="Ada Books")
+
+        has_row, row = self.NAMED.find_if("SELECT 1 WHERE %s", [beside], name)
+
+        assert (has_row, row and row.name) == found
+        assert row is None or columns_of(row) == columns_of(business)
