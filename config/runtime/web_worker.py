@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from config.runtime.request_buffering import BufferingWorker
+from config.runtime.connection_sharing import SharingWorker
 from config.runtime.server_errors import ProblemAnswers
 from kit.garbage_collection import collect_less_often
 from webhooks.listener_waits import waits
 
 
-class WebWorker(ProblemAnswers, BufferingWorker):
+class WebWorker(ProblemAnswers, SharingWorker):
     """When it is stopped, the worker accepts the pending connections and closes the listener at once.
 
     gunicorn's own worker keeps the listener open until its last request is finished. For seconds, the kernel would

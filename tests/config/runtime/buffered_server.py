@@ -6,6 +6,7 @@ Run as `gunicorn -c python:tests.config.runtime.buffered_server tests.config.run
 
 import os
 import tempfile
+import time
 
 import django
 
@@ -17,6 +18,7 @@ request_buffering.SEND_TIMEOUT = response_buffering.SEND_TIMEOUT = 3
 request_buffering.RESPONSES_BUFFERED = 10_000_000
 
 LARGE = 2_000_000  # bytes: less than a connection may buffer
+THREAD_BUSY = 0.2  # seconds
 PIECES = 100
 PIECE = bytes(range(250)) * 400
 
@@ -34,7 +36,7 @@ def post_worker_init(_worker):
 
 
 def echo(environ, start_response):
-    """Answer with the length of the body that the application could read, or with a large response."""
+    """Answer with the length of the body that the application could read, a large response, or the process's id."""
     if environ["PATH_INFO"] == "/large":
         start_response("200 OK", [("Content-Length", str(LARGE))])
         return [PIECE * (LARGE // len(PIECE))]
@@ -44,6 +46,11 @@ def echo(environ, start_response):
     if environ["PATH_INFO"] == "/pieces":
         start_response("200 OK", [("Content-Length", str(len(PIECE) * PIECES))])
         return (PIECE for _ in range(PIECES))
+    if environ["PATH_INFO"] == "/process":
+        time.sleep(THREAD_BUSY)
+        body = str(os.getpid())
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body.encode()]
     wanted = int(environ.get("CONTENT_LENGTH") or 0)
     body = str(len(environ["wsgi.input"].read(wanted))).encode()
     start_response("200 OK", [("Content-Length", str(len(body)))])
