@@ -32,12 +32,15 @@ class Proxy:
         return f"https://127.0.0.1:{self.tls}"
 
 
+CONFIGURATION = (PROJECT / "docs" / "operations" / "nginx.conf").read_text()
+
+
 @contextmanager
-def nginx(folder: Path, *, upstream: str) -> Iterator[Proxy]:
+def nginx(folder: Path, *, upstream: str, configuration: str = CONFIGURATION) -> Iterator[Proxy]:
     """Run nginx with our configuration; only ports and paths are replaced."""
     certificate, _ = local_production._certificate(folder)
     proxy = Proxy(free_port(), free_port(), certificate)
-    (folder / "sluice.conf").write_text(_configuration(folder, proxy, upstream))
+    (folder / "sluice.conf").write_text(_with_paths(configuration, folder, proxy, upstream))
     (folder / "nginx.conf").write_text(
         f"daemon off; pid {folder}/pid; error_log {folder}/error.log; user {folder.owner()};\n"
         f"events {{}}\nhttp {{ include {folder}/sluice.conf; }}\n"
@@ -52,8 +55,7 @@ def nginx(folder: Path, *, upstream: str) -> Iterator[Proxy]:
         process.wait(timeout=20)
 
 
-def _configuration(folder: Path, proxy: Proxy, upstream: str) -> str:
-    text = (PROJECT / "docs" / "operations" / "nginx.conf").read_text()
+def _with_paths(text: str, folder: Path, proxy: Proxy, upstream: str) -> str:
     for theirs, ours in (
         ("/etc/nginx/certificates/", f"{folder}/"),
         ("server web:8000;", f"server {upstream};"),
