@@ -22,6 +22,8 @@ QUICK = {  # the options of a small round
     "api": "--rounds 1 --requests 200 --rows 1000",
     "webhooks": "--rounds 1 --backlog 2000 --seconds 3",
     "virtual_accounts": "--rounds 1 --requests 200 --seconds 3 --pool 20000 --due 2000",
+    "capacity": "--payments 300 --warm-up 50",
+    "hot_merchants": "--rounds 1 --requests 200 --seconds 1 --delays 0 5",
     "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
     "settlement": "--payments 2000",
     "pages": "--transactions 5000 --views 5",

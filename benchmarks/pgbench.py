@@ -48,12 +48,14 @@ SELECT business, receivable, pending, fees FROM bench WHERE id = :one \\gset
 """
 
 
-def pgbench_rate(url: str, script: str, *, clients: int, seconds: int) -> float:
-    """Run the script in a closed loop; return its transactions per second."""
+def pgbench_rate(url: str, script: str, *, clients: int, seconds: int, prepared: bool = False) -> float:
+    """Run the script in a closed loop, with prepared statements or not; return its transactions per second."""
     with NamedTemporaryFile("w", suffix=".sql") as file:
         file.write(script)
         file.flush()
-        command = ["pgbench", "-n", "-c", str(clients), "-j", "2", "-T", str(seconds), "-f", file.name, url]
+        protocol = "prepared" if prepared else "simple"
+        command = ["pgbench", "-n", "-M", protocol, "-c", str(clients), "-j", "2", "-T", str(seconds)]
+        command += ["-f", file.name, url]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
     line = next(line for line in done.stdout.splitlines() if line.startswith("tps"))
     return float(line.split()[2])

@@ -33,6 +33,7 @@ class Service:
     password: str
     folder: Path
     environment: dict[str, str]
+    pid: int  # of the process that started the others
 
     @property
     def client(self) -> HttpClient:
@@ -67,7 +68,10 @@ class Service:
 
 @contextmanager
 def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
-    """Start the service in its own folder, on PostgreSQL if DATABASE_URL names such a database."""
+    """Start the service in its own folder, on PostgreSQL if DATABASE_URL names such a database.
+
+    There it has two web processes of `WEB_THREADS` threads, or four.
+    """
     port = free_port()
     environment = os.environ | {
         "SANDBOX_DATA": str(folder),
@@ -92,8 +96,8 @@ def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
 @contextmanager
 def _sandbox(folder: Path, port: int, environment: dict[str, str]) -> Iterator[Service]:
     command = [sys.executable, "manage.py", "sandbox", "--port", str(port), "--data", str(folder)]
-    with _process(command, folder, port, environment):
-        yield _service(json.loads((folder / "credentials.json").read_text()), folder, environment)
+    with _process(command, folder, port, environment) as pid:
+        yield _service(json.loads((folder / "credentials.json").read_text()), folder, environment, pid)
 
 
 @contextmanager
@@ -104,21 +108,22 @@ def _gunicorn(folder: Path, port: int, environment: dict[str, str]) -> Iterator[
     made = subprocess.run(create, cwd=PROJECT, env=environment, check=True, capture_output=True, text=True)
     command = [
         sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}",
-        "--workers", "2", "--worker-class", "gthread", "--threads", "4", "--no-control-socket",
+        "--workers", "2", "--worker-class", "gthread", "--threads", environment.get("WEB_THREADS", "4"),
+        "--no-control-socket",
     ]  # fmt: skip
-    with _process(command, folder, port, environment):
-        yield _service(json.loads(made.stdout), folder, environment)
+    with _process(command, folder, port, environment) as pid:
+        yield _service(json.loads(made.stdout), folder, environment, pid)
 
 
 @contextmanager
-def _process(command: list[str], folder: Path, port: int, environment: dict[str, str]) -> Iterator[None]:
+def _process(command: list[str], folder: Path, port: int, environment: dict[str, str]) -> Iterator[int]:
     with (folder / "service.log").open("ab") as log:
         process = subprocess.Popen(
             command, cwd=PROJECT, env=environment, stdout=log, stderr=log, start_new_session=True
         )
     try:
         _wait_until_ready(f"http://127.0.0.1:{port}", process, folder / "service.log")
-        yield
+        yield process.pid
     finally:
         process.send_signal(signal.SIGINT)
         try:
@@ -141,7 +146,7 @@ def postgresql_database(url: str) -> Iterator[str]:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _service(document: dict[str, str], folder: Path, environment: dict[str, str]) -> Service:
+def _service(document: dict[str, str], folder: Path, environment: dict[str, str], pid: int) -> Service:
     return Service(
         base_url=document["base_url"],
         credentials=Credentials(document["api_key"], document["secret_key"]),
@@ -150,6 +155,7 @@ def _service(document: dict[str, str], folder: Path, environment: dict[str, str]
         password=document["password"],
         folder=folder,
         environment=environment,
+        pid=pid,
     )
 
 
