@@ -3,8 +3,8 @@
 import argparse
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from multiprocessing import get_context
 from random import Random
 from uuid import UUID, uuid4
@@ -19,16 +19,61 @@ from benchmarks.pgbench import BOOKING, choosing, pgbench_rate
 from ledger.account_ids import account_ids
 from ledger.invariants import check
 from ledger.models import Entry
-from ledger.posting import STATEMENT
 from ledger.services import Booking, Kind, book
 from payments.invariants.registry import INVARIANTS
-from payments.models import Transaction
-from payments.services import ledger_entries
 from tests.factories import BusinessFactory
 from tests.transactions import captured_payment
 
 CONNECTIONS = 8
+# An id that starts with a time, like those of the service.
+ID = """
+    (lpad(to_hex(extract(epoch FROM now())::bigint * 1000 + row_number() OVER ()), 12, '0') || '7000'
+        || '8000' || lpad(to_hex(row_number() OVER ()), 12, '0'))::uuid
+"""
 RRN = "lpad((row_number() OVER ())::text, 12, '0')"  # unlike ids of copied rows, which begin with the year
+FILLED = "FROM payments_transaction WHERE reference LIKE 'fill-%'"
+# The postings of the copied payments to an account, which continue its chain of hashes.
+CHAIN = """
+    CREATE FUNCTION pg_temp.chained(account ledger_account) RETURNS SETOF ledger_posting LANGUAGE plpgsql AS $$
+    DECLARE
+        booked record;
+        added ledger_posting;
+    BEGIN
+        added.account_id := account.id;
+        added.sequence := account.sequence;
+        added.balance_after := account.balance;
+        added.hash := account.hash;
+        FOR booked IN SELECT entry.*, payment.amount_captured, payment.fee
+            FROM ledger_entry entry JOIN payments_transaction payment ON payment.id = entry.cause
+            WHERE entry.business_id = account.business_id AND payment.reference LIKE 'fill-%' ORDER BY entry.id
+        LOOP
+            added.entry_id := booked.id;
+            added.sequence := added.sequence + 1;
+            added.amount := CASE account.kind WHEN 'fees' THEN booked.fee WHEN 'pending_settlement'
+                THEN booked.amount_captured - booked.fee ELSE -booked.amount_captured END;
+            added.balance_after := added.balance_after + added.amount;
+            added.previous_hash := added.hash;
+            added.hash := sha256(convert_to(
+                encode(added.hash, 'hex') || '|' || account.id || '|' || added.sequence || '|' || added.amount || '|'
+                || added.balance_after || '|' || booked.kind || '|' || booked.cause || '|'
+                || (extract(epoch FROM booked.at) * 1000000)::bigint || '|' || booked.note, 'UTF8'));
+            RETURN NEXT added;
+        END LOOP;
+    END $$
+"""
+POSTINGS = """
+    INSERT INTO ledger_posting (entry_id, account_id, amount, sequence, balance_after, previous_hash, hash)
+    SELECT added.entry_id, added.account_id, added.amount, added.sequence, added.balance_after, added.previous_hash,
+        added.hash
+    FROM ledger_account account, LATERAL pg_temp.chained(account) added
+    WHERE account.kind IN ('fees', 'pending_settlement', 'acquirer_receivable') AND account.currency = 'NGN'
+    ORDER BY added.entry_id, added.account_id
+"""
+BALANCES = """
+    UPDATE ledger_account account SET sequence = last.sequence, balance = last.balance_after, hash = last.hash
+    FROM (SELECT DISTINCT ON (account_id) * FROM ledger_posting ORDER BY account_id, sequence DESC) last
+    WHERE last.account_id = account.id
+"""
 
 
 def ledger(url: str, options: argparse.Namespace) -> Iterator[Figure]:
@@ -111,33 +156,42 @@ def script(connection: Connection, businesses: list[UUID]) -> str:
 
 
 def fill(connection: Connection, transactions: int, *, businesses: int = 100) -> None:
+    """Create one real payment per business, and copy it with its transitions and ledger entries."""
     now = timezone.now()
     for business in BusinessFactory.create_batch(businesses):
         captured_payment(business=business, now=now)
-    connection.execute(
-        copy_of(
-            connection,
-            "payments_transaction",
-            f"payments_transaction one, generate_series(1, {transactions // businesses - 1})",
-            {
-                "id": "gen_random_uuid()",
-                "reference": "'fill-' || gen_random_uuid()",
-                "retrieval_reference_number": RRN,
-                "system_trace_audit_number": f"right({RRN}, 6)",
-            },
-        )
-    )
-    connection.execute(
-        "INSERT INTO payments_transition (transaction_id, attribute, before, after, cause, at) "
-        "SELECT id, 'status', 'pending', 'success', 'rail', finished_at FROM payments_transaction "
-        "WHERE reference LIKE 'fill-%'"
-    )
-    filled = Transaction.objects.filter(reference__startswith="fill-")
-    waiting = filled.iterator(chunk_size=1_000)
-    while some := list(islice(waiting, 200)):  # a transaction of many leaves many dead rows of each account
-        with connection.transaction(), connection.cursor() as cursor:
-            cursor.executemany(
-                STATEMENT, [ledger_entries.card_captured(one, now=now).parameters for one in some]
+    with filled_fast(connection):
+        connection.execute(
+            copy_of(
+                connection,
+                "payments_transaction",
+                f"payments_transaction one, generate_series(1, {transactions // businesses - 1})",
+                {
+                    "id": ID,
+                    "reference": "'fill-' || row_number() OVER ()",
+                    "retrieval_reference_number": RRN,
+                    "system_trace_audit_number": f"right({RRN}, 6)",
+                },
             )
-    connection.execute("ANALYZE")
+        )
+        connection.execute(
+            "INSERT INTO payments_transition (transaction_id, attribute, before, after, cause, at) "
+            f"SELECT id, 'status', 'pending', 'success', 'rail', finished_at {FILLED}"
+        )
+        connection.execute(
+            "INSERT INTO ledger_entry (kind, cause, business_id, currency, note, is_covered, at) "
+            f"SELECT 'card', id, business_id, currency, '', FALSE, finished_at {FILLED} ORDER BY id"
+        )
+        connection.execute(CHAIN)
+        connection.execute(POSTINGS)
+        connection.execute(BALANCES)
+    connection.execute("VACUUM ANALYZE")
     connection.execute("CHECKPOINT")
+
+
+@contextmanager
+def filled_fast(connection: Connection) -> Iterator[None]:
+    """Write without triggers and without waiting for the disk."""
+    connection.execute("SET session_replication_role = replica; SET synchronous_commit = off")
+    yield
+    connection.execute("RESET session_replication_role; RESET synchronous_commit")

@@ -14,7 +14,7 @@ from merchants.audit import Actor
 from merchants.models import Business
 from payments.business_days import business_day
 from payments.models import SettlementBatch, Transaction
-from payments.services.settlement import batch_decisions, batch_statements
+from payments.services.settlement import batch_decisions, batch_statements, batch_transitions
 from tests.transactions import captured_payment
 
 
@@ -45,6 +45,15 @@ def settle(payments: int) -> Iterator[Figure]:
         for batch in SettlementBatch.objects.all():
             decision(batch.pk, actor=Actor(name="benchmark"), now=timezone.now())
 
+    def decided(what: str, decision: Callable[..., object]) -> Iterator[Figure]:
+        yield Figure(f"{what} their batches", seconds_of(lambda: decide(decision)), "s", 1)
+        chunks = batch_transitions.update_items(SettlementBatch.objects.all())
+        taken = [seconds_of(lambda: next(chunks, 0))]
+        while SettlementBatch.objects.updating().exists():
+            taken.append(seconds_of(lambda: next(chunks, 0)))
+        yield Figure(f"after {what}: their other payments, in chunks", sum(taken), "s")
+        yield Figure(f"after {what}: longest chunk", max(taken), "s", 3)
+
     def write_statements() -> None:
         for batch in SettlementBatch.objects.all():
             sum(1 for _ in csv_lines(batch_statements.table(batch)))
@@ -52,8 +61,8 @@ def settle(payments: int) -> Iterator[Figure]:
     today = business_day(timezone.now())
     name = f"settle of {payments:,} payments"
     yield Figure(name, seconds_of(lambda: call_command("settle", date=today)), "s", 30)
-    yield Figure("approving their batches", seconds_of(lambda: decide(batch_decisions.approve)), "s")
-    yield Figure("releasing them", seconds_of(lambda: decide(batch_decisions.release)), "s")
+    yield from decided("approving", batch_decisions.approve)
+    yield from decided("releasing", batch_decisions.release)
     yield Figure("their statements as CSV", seconds_of(write_statements), "s")
     left = Transaction.objects.exclude(settle_status="released").count()
     if left:

@@ -1,24 +1,33 @@
 """What must always hold, as data: each rule is one SELECT that finds the rows that break it.
 
-Every statement sees one moment of the database, so the rules hold while money moves. Those here are the ledger's own.
+Every statement sees one moment of the database, so the rules hold while money moves. Most rules compare rows that share
+a key, so that they are checked in ranges of keys: each statement reads about `RANGE` rows of each table, however many
+there are. Sums and sequences over whole tables are checked in one statement. Those here are the ledger's own.
 `payments.invariants.registry` lists them together with those that tie the ledger to payments, as does
 `docs/invariants.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
 from uuid import UUID
 
 from django.db import connection
+from django.db import transaction as database
+from django.db.backends.utils import CursorWrapper
 
 from ledger import hash_chain
 from ledger.models import Account, Entry, Posting
 
 SHOWN = 20  # violating rows shown per rule
+RANGE = 50_000  # rows of a rule's first table in one statement
+# The planner would rather read a whole table than look up many rows of it, which takes longer for all ranges. Where no
+# index helps, "off" is a huge cost, for which it would also compile the statement.
+LOOKUPS = {"enable_seqscan": "off", "jit": "off"}
+WHOLE_TABLES_LIMIT = "15min"  # for a statement that isn't divided; the limit of requests is shorter
 LARGE = 8 * 1024 * 1024  # bytes of postings; smaller tables are fast with any query plan
 
 
@@ -30,10 +39,38 @@ class Invariant:
     rule: str
     sql: str
     on_sqlite: str = ""  # if SQLite needs different SQL
+    # Tables that are read a range of keys at a time, as the SQL names them ("table alias"), with the column of the key.
+    # A row that breaks the rule must follow from rows with the same key, and the columns must have indexes.
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def statement(self) -> str:
         return self.on_sqlite if self.on_sqlite and connection.vendor == "sqlite" else self.sql
+
+    def statement_within(self, keys: KeyRange) -> str:
+        """Return the statement for the rows whose key is in a range."""
+        statement = self.statement
+        for source, column in self.keys.items():
+            table, alias = source.split()
+            statement = statement.replace(
+                source, f"(SELECT * FROM {table} WHERE {keys.condition(column)}) {alias}"
+            )
+        return statement
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """Keys after one and up to another, as SQL literals. "" is no bound. The last range includes rows without a key."""
+
+    after: str
+    until: str
+
+    def condition(self, column: str) -> str:
+        if self.after and self.until:
+            return f"{column} > {self.after} AND {column} <= {self.until}"
+        if self.after:
+            return f"({column} > {self.after} OR {column} IS NULL)"
+        return f"{column} <= {self.until}" if self.until else "TRUE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +101,64 @@ def lacks_statistics() -> bool:
 
 def check(invariants: Iterable[Invariant]) -> Iterator[Checked]:
     """Check each rule for violating rows. Read-only."""
+    ranges: dict[tuple[str, str], list[KeyRange]] = {}
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             connection.connection.create_function("ledger_link", 9, _link, deterministic=True)
         for invariant in invariants:
             started = perf_counter()
-            cursor.execute(f"SELECT * FROM ({invariant.statement}) broken LIMIT {SHOWN}")
-            broken = [found for (found,) in cursor.fetchall()]
+            broken = (
+                _broken_in_ranges(cursor, invariant, ranges) if invariant.keys else _broken(cursor, invariant)
+            )
             milliseconds = (perf_counter() - started) * 1000
             yield Checked(invariant=invariant, broken=broken, milliseconds=milliseconds)
+
+
+def _broken(cursor: CursorWrapper, invariant: Invariant) -> list[str]:
+    return _rows(cursor, invariant.statement, SHOWN, statement_timeout=WHOLE_TABLES_LIMIT)
+
+
+def _broken_in_ranges(
+    cursor: CursorWrapper, invariant: Invariant, ranges: dict[tuple[str, str], list[KeyRange]]
+) -> list[str]:
+    """Return the violating rows of all ranges. `ranges` keeps the ranges of each table for the next rules."""
+    source, column = next(iter(invariant.keys.items()))
+    table = source.split()[0]
+    if (table, column) not in ranges:
+        ranges[table, column] = list(_key_ranges(cursor, table, column))
+    settings = LOOKUPS if len(ranges[table, column]) > 1 else {}
+    broken: list[str] = []
+    for keys in ranges[table, column]:
+        broken += _rows(cursor, invariant.statement_within(keys), SHOWN - len(broken), **settings)
+        if len(broken) == SHOWN:
+            break
+    return broken
+
+
+def _key_ranges(cursor: CursorWrapper, table: str, column: str) -> Iterator[KeyRange]:
+    """Divide the keys of a table so that each range but the last has `RANGE` rows or a few more."""
+    after = ""
+    while True:
+        following = f"WHERE {column} > {after}" if after else f"WHERE {column} IS NOT NULL"
+        cursor.execute(
+            f"SELECT {column} FROM {table} {following} ORDER BY {column} LIMIT 1 OFFSET {RANGE - 1}"
+        )
+        found = cursor.fetchone()
+        if found is None:
+            yield KeyRange(after, "")
+            return
+        until = str(found[0]) if isinstance(found[0], int) else f"'{found[0]}'"
+        yield KeyRange(after, until)
+        after = until
+
+
+def _rows(cursor: CursorWrapper, statement: str, limit: int, **settings: str) -> list[str]:
+    """Return the first rows of a statement, run with other settings of PostgreSQL."""
+    with database.atomic():
+        for name, value in settings.items() if connection.vendor == "postgresql" else ():
+            cursor.execute(f"SET LOCAL {name} = '{value}'")
+        cursor.execute(f"SELECT * FROM ({statement}) broken LIMIT {limit}")
+        return [found for (found,) in cursor.fetchall()]
 
 
 def _link(  # noqa: PLR0917 (SQLite calls it by position)
@@ -113,38 +199,51 @@ MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
 }
 _MAY_MOVE = ", ".join(f"('{kind}', '{account}')" for kind, accounts in MOVES.items() for account in accounts)
 
+_CHAINED = """
+            SELECT 'posting ' || posting.id
+            FROM ledger_posting posting LEFT JOIN ledger_posting previous
+                ON previous.account_id = posting.account_id AND previous.sequence = posting.sequence - 1
+            WHERE previous.id IS NULL AND posting.sequence <> 1
+                OR posting.balance_after <> coalesce(previous.balance_after, 0) + posting.amount
+                OR posting.previous_hash <> coalesce(previous.hash, {nothing})
+        """
+
 INVARIANTS = (
     Invariant(
         name="entries_sum_to_zero",
         rule="The postings of an entry sum to zero.",
         sql="""
             SELECT 'entry ' || entry_id || ': ' || sum(amount)
-            FROM ledger_posting GROUP BY entry_id HAVING sum(amount) <> 0
+            FROM ledger_posting posting GROUP BY entry_id HAVING sum(amount) <> 0
         """,
+        keys={"ledger_posting posting": "entry_id"},
     ),
     Invariant(
         name="entries_have_postings",
         rule="An entry has postings.",
         sql="""
-            SELECT 'entry ' || id FROM ledger_entry
-            WHERE NOT EXISTS (SELECT 1 FROM ledger_posting WHERE entry_id = ledger_entry.id)
+            SELECT 'entry ' || entry.id FROM ledger_entry entry
+            WHERE NOT EXISTS (SELECT 1 FROM ledger_posting posting WHERE posting.entry_id = entry.id)
         """,
+        keys={"ledger_posting posting": "entry_id", "ledger_entry entry": "id"},
     ),
     Invariant(
         name="postings_have_entries",
         rule="A posting belongs to an entry.",
         sql="""
-            SELECT 'posting ' || id FROM ledger_posting
-            WHERE NOT EXISTS (SELECT 1 FROM ledger_entry WHERE id = entry_id)
+            SELECT 'posting ' || posting.id FROM ledger_posting posting
+            WHERE NOT EXISTS (SELECT 1 FROM ledger_entry entry WHERE entry.id = posting.entry_id)
         """,
+        keys={"ledger_posting posting": "entry_id", "ledger_entry entry": "id"},
     ),
     Invariant(
         name="postings_have_accounts",
         rule="A posting belongs to an account.",
         sql="""
-            SELECT 'posting ' || id FROM ledger_posting
+            SELECT 'posting ' || posting.id FROM ledger_posting posting
             WHERE NOT EXISTS (SELECT 1 FROM ledger_account WHERE id = account_id)
         """,
+        keys={"ledger_posting posting": "id"},
     ),
     Invariant(
         name="balances_are_sums",
@@ -162,26 +261,9 @@ INVARIANTS = (
     Invariant(
         name="postings_are_chained",
         rule="A posting continues the previous one: sequence number, balance and hash.",
-        sql="""
-            SELECT 'posting ' || id FROM (
-                SELECT id, amount, balance_after, previous_hash, sequence,
-                    lag(balance_after) OVER one AS balance, lag(hash) OVER one AS hash,
-                    row_number() OVER one AS number
-                FROM ledger_posting WINDOW one AS (PARTITION BY account_id ORDER BY sequence)
-            ) posting
-            WHERE sequence <> number OR balance_after <> coalesce(balance, 0) + amount
-                OR previous_hash <> coalesce(hash, '')
-        """,
-        on_sqlite="""
-            SELECT 'posting ' || id FROM (
-                SELECT id, amount, balance_after, previous_hash, sequence,
-                    lag(balance_after) OVER one AS balance, lag(hash) OVER one AS hash,
-                    row_number() OVER one AS number
-                FROM ledger_posting WINDOW one AS (PARTITION BY account_id ORDER BY sequence)
-            ) posting
-            WHERE sequence <> number OR balance_after <> coalesce(balance, 0) + amount
-                OR previous_hash <> coalesce(hash, x'')
-        """,
+        sql=_CHAINED.format(nothing="''"),
+        on_sqlite=_CHAINED.format(nothing="x''"),
+        keys={"ledger_posting posting": "id"},
     ),
     Invariant(
         name="hashes_are_valid",
@@ -200,6 +282,7 @@ INVARIANTS = (
             WHERE hash <> ledger_link(
                 previous_hash, account_id, sequence, amount, balance_after, kind, cause, at, note)
         """,
+        keys={"ledger_posting posting": "entry_id", "ledger_entry entry": "id"},
     ),
     Invariant(
         name="account_hashes_match_their_last_posting",
@@ -221,6 +304,7 @@ INVARIANTS = (
                 JOIN ledger_account account ON account.id = account_id
             WHERE account.business_id <> entry.business_id OR account.currency <> entry.currency
         """,
+        keys={"ledger_posting posting": "entry_id", "ledger_entry entry": "id"},
     ),
     Invariant(
         name="entries_post_to_accounts_of_their_kind",
@@ -232,6 +316,7 @@ INVARIANTS = (
                 JOIN ledger_account account ON account.id = account_id
             WHERE (entry.kind, account.kind) NOT IN (VALUES {_MAY_MOVE})
         """,
+        keys={"ledger_posting posting": "entry_id", "ledger_entry entry": "id"},
     ),
     Invariant(
         name="accounts_sum_to_zero",

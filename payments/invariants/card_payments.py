@@ -18,18 +18,21 @@ INVARIANTS = (
                 FROM ledger_entry entry
                     JOIN ledger_posting posting ON posting.entry_id = entry.id
                     JOIN ledger_account account ON account.id = posting.account_id
-                WHERE entry.kind = 'card' GROUP BY entry.id
+                WHERE entry.kind = 'card'
+                GROUP BY entry.id, entry.cause, entry.currency, entry.business_id
             ) booked ON booked.cause = payment.id
             WHERE {_CAPTURED} AND (
                 booked.captured IS NULL OR booked.captured <> payment.amount_captured
                 OR coalesce(booked.earned, 0) <> payment.amount_captured - payment.fee
                 OR booked.currency <> payment.currency OR booked.business_id <> payment.business_id)
         """,
+        keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="card_entries_have_payments",
         rule="An entry of a card payment belongs to a successful one.",
         sql=without_cause("card", table="payments_transaction", alias="payment", condition=_CAPTURED),
+        keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="refunds_are_booked",
@@ -37,11 +40,12 @@ INVARIANTS = (
         sql=f"""
             SELECT 'refund ' || coalesce(refund.id, booked.cause)
             FROM (
-                SELECT * FROM payments_cardoperation
+                SELECT * FROM payments_cardoperation operation
                 WHERE kind = 'refund' AND status = 'success' AND connector = ''
             ) refund FULL JOIN ({moved("refund", "refunds_payable")}) booked ON booked.cause = refund.id
             WHERE refund.id IS NULL OR booked.amount IS NULL OR booked.amount <> refund.amount
         """,
+        keys={"payments_cardoperation operation": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="refunded_amounts_are_sums",
@@ -52,10 +56,11 @@ INVARIANTS = (
                 SELECT transaction_id,
                     sum(CASE WHEN status = 'success' THEN amount ELSE 0 END) AS done,
                     sum(CASE WHEN status = 'pending' THEN amount ELSE 0 END) AS open
-                FROM payments_cardoperation WHERE kind = 'refund' GROUP BY transaction_id
+                FROM payments_cardoperation refund WHERE kind = 'refund' GROUP BY transaction_id
             ) refunds ON refunds.transaction_id = payment.id
             WHERE amount_refunded <> coalesce(done, 0) OR amount_being_refunded <> coalesce(open, 0)
         """,
+        keys={"payments_transaction payment": "id", "payments_cardoperation refund": "transaction_id"},
     ),
     Invariant(
         name="expired_authorisations_are_released",
@@ -68,6 +73,7 @@ INVARIANTS = (
                 WHERE void.transaction_id = payment.id AND void.kind = 'void'
                     AND void.created_at >= payment.finished_at)
         """,
+        keys={"payments_transaction payment": "id"},
     ),
     Invariant(
         name="trace_numbers_are_unique",
@@ -89,11 +95,12 @@ INVARIANTS = (
             SELECT 'RRN ' || rrn || ', STAN ' || stan
             FROM (
                 SELECT retrieval_reference_number AS rrn, system_trace_audit_number AS stan
-                FROM payments_transaction
+                FROM payments_transaction payment
                 UNION ALL
-                SELECT retrieval_reference_number, system_trace_audit_number FROM payments_cardoperation
+                SELECT retrieval_reference_number, system_trace_audit_number FROM payments_cardoperation operation
             ) message
             WHERE rrn <> '' AND (length(rrn) <> 12 OR substr(rrn, 7) <> stan)
         """,
+        keys={"payments_transaction payment": "id", "payments_cardoperation operation": "id"},
     ),
 )

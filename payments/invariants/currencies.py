@@ -77,7 +77,7 @@ _RULES_ON_SQLITE = """
 _SUCCESSES = """
     SELECT id, fee, fee_rule, request_type,
         CASE WHEN method = 'card' THEN amount_captured ELSE amount END AS base
-    FROM payments_transaction WHERE status = 'success' AND request_type IN ('payment', 'payout')
+    FROM payments_transaction payment WHERE status = 'success' AND request_type IN ('payment', 'payout')
 """
 
 INVARIANTS = (
@@ -101,6 +101,7 @@ INVARIANTS = (
                 JOIN payments_transaction payment ON payment.id = item.transaction_id
             WHERE payment.currency <> batch.currency OR payment.business_id <> batch.business_id
         """,
+        keys={"payments_settlementitem item": "id"},
     ),
     Invariant(
         name="payouts_are_in_their_banks_currency",
@@ -109,17 +110,19 @@ INVARIANTS = (
         # this row since it was created, or doesn't have it.
         sql=f"""
             SELECT 'transaction ' || id || ': ' || currency
-            FROM payments_transaction
+            FROM payments_transaction payment
             WHERE request_type = 'payout' AND status <> 'failed' AND currency <> {_currency_of_bank()}
                 AND NOT EXISTS (
                     SELECT 1 FROM django_migrations WHERE app = 'payments'
                         AND name = '0014_tariff_currency' AND applied > created_at)
         """,
+        keys={"payments_transaction payment": "id"},
     ),
     Invariant(
         name="fees_follow_their_rules",
         rule="The fee of a successful transaction follows the rule that it was created with.",
         sql=_FEES.format(rules=_RULES.format(successes=_SUCCESSES)),
         on_sqlite=_FEES.format(rules=_RULES_ON_SQLITE.format(successes=_SUCCESSES)),
+        keys={"payments_transaction payment": "id"},
     ),
 )

@@ -50,6 +50,7 @@ INVARIANTS = (
                 OR delivery.event <> payment.request_type || '.' || payment.status
                 AND NOT (delivery.event = 'payment.mismatch' AND payment.status = 'failed'))
         """,
+        keys={"webhooks_delivery delivery": "subject", "payments_transaction payment": "id"},
     ),
     Invariant(
         name="finished_transactions_are_published",
@@ -64,7 +65,7 @@ INVARIANTS = (
                 AND payment.finished_at - interval '2 seconds' > (
                     SELECT max(at) FROM merchants_auditentry audit
                     WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
-                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery delivery WHERE delivery.subject = payment.id)
         """,
         on_sqlite="""
             SELECT 'transaction ' || payment.id
@@ -75,8 +76,9 @@ INVARIANTS = (
                 AND julianday(payment.finished_at) - 2.0 / 86400 > (
                     SELECT max(julianday(at)) FROM merchants_auditentry audit
                     WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
-                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = payment.id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery delivery WHERE delivery.subject = payment.id)
         """,
+        keys={"payments_transaction payment": "id", "webhooks_delivery delivery": "subject"},
     ),
     Invariant(
         name="opt_in_events_match_outcomes",

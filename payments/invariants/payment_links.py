@@ -51,6 +51,7 @@ INVARIANTS = (
                         AND checkout.quantity = 1
                 ), FALSE)
         """,
+        keys={"payments_transaction payment": "id"},
     ),
     Invariant(
         name="checkouts_pay_once",
@@ -68,5 +69,6 @@ INVARIANTS = (
             WHERE (payment.payment_link_id IS NULL) <> (payment.checkout_id IS NULL)
                 OR (payment.payment_link_id IS NOT NULL) <> (payment.reference = {_OWN_REFERENCE})
         """,
+        keys={"payments_transaction payment": "id"},
     ),
 )

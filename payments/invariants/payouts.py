@@ -16,6 +16,7 @@ INVARIANTS = (
                     AND coalesce(-booked.amount, 0) <> payment.amount + payment.fee
                 OR payment.status = 'pending' AND coalesce(-booked.amount, 0) < payment.amount)
         """,
+        keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="successful_payouts_are_booked",
@@ -23,11 +24,12 @@ INVARIANTS = (
         sql=f"""
             SELECT 'payout ' || coalesce(payout.id, booked.cause)
             FROM (
-                SELECT * FROM payments_transaction WHERE request_type = 'payout' AND status = 'success'
+                SELECT * FROM payments_transaction payment WHERE request_type = 'payout' AND status = 'success'
             ) payout FULL JOIN ({moved("payout_sent", "bank_clearing")}) booked ON booked.cause = payout.id
             WHERE payout.id IS NULL OR booked.amount IS NULL OR booked.amount <> payout.amount
                 OR booked.currency <> payout.currency OR booked.business_id <> payout.business_id
         """,
+        keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="failed_payouts_are_credited_back",
@@ -41,6 +43,7 @@ INVARIANTS = (
             ) payout FULL JOIN ({moved("payout_failed", "wallet")}) back ON back.cause = payout.id
             WHERE payout.id IS NULL OR back.amount IS NULL OR back.amount <> -payout.amount
         """,
+        keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="payouts_without_debit_have_failed",
@@ -52,6 +55,7 @@ INVARIANTS = (
             WHERE request_type = 'payout' AND entry.id IS NULL
                 AND NOT (status = 'failed' AND response_code = '20051')
         """,
+        keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="payout_debits_have_payouts",
@@ -62,6 +66,7 @@ INVARIANTS = (
             alias="payment",
             condition="payment.request_type = 'payout'",
         ),
+        keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="money_in_flight_matches_pending_payouts",
@@ -99,13 +104,14 @@ INVARIANTS = (
         sql="""
             SELECT 'transaction ' || coalesce(payment.id, returned.transaction_id)
             FROM (
-                SELECT transaction_id, sum(amount) AS amount FROM payments_payoutreturn
+                SELECT transaction_id, sum(amount) AS amount FROM payments_payoutreturn part
                 WHERE applied = 'reversed' GROUP BY transaction_id
-            ) returned FULL JOIN (SELECT * FROM payments_transaction WHERE amount_returned <> 0) payment
+            ) returned FULL JOIN (SELECT * FROM payments_transaction paid WHERE amount_returned <> 0) payment
                 ON payment.id = returned.transaction_id
             WHERE payment.id IS NULL OR returned.amount IS NULL
                 OR payment.amount_returned <> returned.amount OR payment.amount_returned > payment.amount
         """,
+        keys={"payments_transaction paid": "id", "payments_payoutreturn part": "transaction_id"},
     ),
     Invariant(
         name="returned_pending_payouts_failed",

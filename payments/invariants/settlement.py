@@ -44,6 +44,7 @@ INVARIANTS = (
                     VALUES ('initiated', 'pending'), ('pending', 'approved'), ('approved', 'released'),
                         ('initiated', 'rejected'), ('pending', 'rejected')), FALSE)
         """,
+        keys={"payments_transaction payment": "id", "payments_settlementitem item": "transaction_id"},
     ),
     Invariant(
         name="batches_are_sums",
@@ -53,11 +54,12 @@ INVARIANTS = (
             FROM payments_settlementbatch batch LEFT JOIN (
                 SELECT batch_id, sum(gross) AS gross, sum(fee) AS fees, sum(refunded) AS refunds,
                     sum(CASE WHEN operation_id IS NULL THEN 1 ELSE 0 END) AS payments
-                FROM payments_settlementitem GROUP BY batch_id) item ON item.batch_id = batch.id
+                FROM payments_settlementitem part GROUP BY batch_id) item ON item.batch_id = batch.id
             WHERE batch.state <> 'initiated' AND (
                 coalesce(item.payments, 0) <> batch.payments_count OR coalesce(item.gross, 0) <> batch.gross
                 OR coalesce(item.fees, 0) <> batch.fees OR coalesce(item.refunds, 0) <> batch.refunds)
         """,
+        keys={"payments_settlementitem part": "batch_id", "payments_settlementbatch batch": "id"},
     ),
     Invariant(
         name="batch_items_match_payments_and_refunds",
@@ -74,6 +76,7 @@ INVARIANTS = (
                     refund.amount <> item.refunded OR refund.kind <> 'refund' OR refund.status <> 'success'
                     OR refund.transaction_id <> payment.id)
         """,
+        keys={"payments_settlementitem item": "id"},
     ),
     Invariant(
         name="releases_are_booked",

@@ -80,6 +80,7 @@ INVARIANTS = (
             audited=_sqlite("unknown.resolved", "moved.transaction_id"),
             operation_audited=_sqlite("unknown.resolved", "operation.id"),
         ),
+        keys={"payments_transition moved": "id"},
     ),
     Invariant(
         name="reversals_are_audited",

@@ -21,9 +21,10 @@ INVARIANTS = (
         name="transitions_have_transactions",
         rule="A transition belongs to a transaction.",
         sql="""
-            SELECT 'transition ' || id FROM payments_transition
-            WHERE NOT EXISTS (SELECT 1 FROM payments_transaction WHERE id = transaction_id)
+            SELECT 'transition ' || moved.id FROM payments_transition moved
+            WHERE NOT EXISTS (SELECT 1 FROM payments_transaction payment WHERE payment.id = moved.transaction_id)
         """,
+        keys={"payments_transition moved": "transaction_id", "payments_transaction payment": "id"},
     ),
     Invariant(
         name="cancelled_payments_captured_nothing",
@@ -55,9 +56,10 @@ INVARIANTS = (
         name="unsuccessful_transactions_have_no_fee",
         rule="A transaction that has not succeeded has captured nothing and has no fee.",
         sql="""
-            SELECT 'transaction ' || id FROM payments_transaction
+            SELECT 'transaction ' || id FROM payments_transaction payment
             WHERE status <> 'success' AND (fee <> 0 OR amount_captured <> 0 OR amount_refunded <> 0)
         """,
+        keys={"payments_transaction payment": "id"},
     ),
     Invariant(
         name="final_statuses_have_one_transition",
@@ -66,11 +68,12 @@ INVARIANTS = (
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment LEFT JOIN (
                 SELECT transaction_id, count(*) AS moves, max(after) AS status
-                FROM payments_transition WHERE attribute = 'status' GROUP BY transaction_id
+                FROM payments_transition moved WHERE attribute = 'status' GROUP BY transaction_id
             ) log ON log.transaction_id = payment.id
             WHERE (payment.status = 'pending') <> (log.moves IS NULL)
                 OR log.moves > 1 OR log.status <> payment.status
         """,
+        keys={"payments_transaction payment": "id", "payments_transition moved": "transaction_id"},
     ),
     Invariant(
         name="daily_totals_match_transactions",

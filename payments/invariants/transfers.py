@@ -19,11 +19,12 @@ INVARIANTS = (
         sql=f"""
             SELECT 'transaction ' || coalesce(payment.id, booked.cause)
             FROM (
-                SELECT * FROM payments_transaction WHERE method = 'virtual_account' AND status = 'success'
+                SELECT * FROM payments_transaction paid WHERE method = 'virtual_account' AND status = 'success'
             ) payment FULL JOIN ({moved("virtual_account", "bank_clearing")}) booked ON booked.cause = payment.id
             WHERE payment.id IS NULL OR booked.amount IS NULL OR booked.amount <> -payment.amount
                 OR booked.currency <> payment.currency OR booked.business_id <> payment.business_id
         """,
+        keys={"payments_transaction paid": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="transfer_payments_have_transfers",
@@ -31,13 +32,14 @@ INVARIANTS = (
         sql="""
             SELECT 'session ' || coalesce(payment.session_id, transfer.session_id)
             FROM (
-                SELECT * FROM payments_transaction WHERE method = 'virtual_account' AND status = 'success'
+                SELECT * FROM payments_transaction paid WHERE method = 'virtual_account' AND status = 'success'
             ) payment FULL JOIN (
-                SELECT * FROM virtual_accounts_transfer WHERE applied <> 'unapplied'
+                SELECT * FROM virtual_accounts_transfer arrived WHERE applied <> 'unapplied'
             ) transfer ON transfer.session_id = payment.session_id
             WHERE payment.id IS NULL OR transfer.id IS NULL OR transfer.amount <> payment.amount
                 OR transfer.currency <> payment.currency
         """,
+        keys={"payments_transaction paid": "session_id", "virtual_accounts_transfer arrived": "session_id"},
     ),
     Invariant(
         name="transfer_refunds_are_booked",
@@ -53,6 +55,7 @@ INVARIANTS = (
             WHERE refund.id IS NULL OR booked.amount IS NULL OR booked.amount <> refund.amount
                 OR booked.currency <> refund.currency OR booked.business_id <> refund.business_id
         """,
+        keys={"payments_cardoperation refund": "id", "ledger_entry entry": "cause"},
     ),
     Invariant(
         name="transfer_refunds_are_of_transfer_payments",
@@ -63,6 +66,7 @@ INVARIANTS = (
                 JOIN payments_transaction payment ON payment.id = refund.transaction_id
             WHERE (refund.connector <> '') <> (payment.method = 'virtual_account')
         """,
+        keys={"payments_cardoperation refund": "id"},
     ),
     Invariant(
         name="transfer_refunds_do_not_exceed_payments",
@@ -164,6 +168,7 @@ INVARIANTS = (
             WHERE payment.id IS NULL OR payment.status <> CASE
                 WHEN session.status IN ('pending', 'success') THEN session.status ELSE 'failed' END
         """,
+        keys={"virtual_accounts_session session": "id", "payments_transaction payment": "session_id"},
     ),
     Invariant(
         name="numbers_are_held_while_sessions_are_open",

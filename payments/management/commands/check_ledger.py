@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kit.plurals import counted
+from kit.progress import show_progress
 from ledger.invariants import Invariant, check, lacks_statistics
 from merchants.commands import Document, DocumentCommand
 from payments.invariants.registry import INVARIANTS
@@ -32,7 +33,10 @@ class Command(DocumentCommand):
                 "long. Stop it, run ANALYZE, and start it again."
             )
         self.with_timings = timings
-        checked = list(check(INVARIANTS))
+        checks = show_progress(
+            check(INVARIANTS), total=len(INVARIANTS), stream=self.stderr, what="invariants"
+        )
+        checked = list(checks)
         document = {
             "ok": all(one.holds for one in checked),
             "invariants": [
