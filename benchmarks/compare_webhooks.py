@@ -156,14 +156,15 @@ def _copied_deliveries(connection: psycopg.Connection) -> str:
         "business_id": "shop.business_id",
         "state": "'waiting'",
         "attempts_made": "0",
-        "next_attempt_at": "now() - interval '1 second'",
+        # Each is due a little later than the one before, so that the businesses take turns.
+        "next_attempt_at": "now() - interval '1 second' + number * interval '1 microsecond'",
         "created_at": "now()",
         "delivered_at": "NULL",
     }
     source = (
         "generate_series(1, %s) number "
         f"JOIN (SELECT business_id, row_number() OVER () AS place FROM webhooks_endpoint) shop ON shop.place = number %% {SHOPS} + 1, "
-        "(SELECT * FROM webhooks_delivery ORDER BY created_at LIMIT 1) one"
+        "(SELECT * FROM webhooks_delivery ORDER BY created_at LIMIT 1) one ORDER BY number"
     )
     return copy_of(connection, "webhooks_delivery", source, changes)
 
