@@ -59,13 +59,26 @@ def back_to_list(request: HttpRequest, page: str) -> HttpResponse:
 
 def rows_of(sources: Sequence[QuerySet[M]], *, order: Order = BY_ID) -> Iterator[M]:
     """Yield the rows in any of the sources, newest first and each once, without holding them in memory."""
-    ordering = [f"-{field}" for field in order.fields]
-    readers = [source.order_by(*ordering).iterator(chunk_size=TOGETHER) for source in sources]
+    readers = [_in_pages(source, order) for source in sources]
     last: M | None = None
     for row in heapq.merge(*readers, key=order.position, reverse=True):
         if last is None or row.pk != last.pk:
             yield row
         last = row
+
+
+def _in_pages(source: QuerySet[M], order: Order) -> Iterator[M]:
+    """Yield the rows of a source, newest first, each page with a statement of its own.
+
+    A cursor outside a transaction copies all rows before it yields the first: PostgreSQL into a temporary file, or, behind
+    PgBouncer, Django into this process.
+    """
+    ordered = source.order_by(*order.ordering(is_older=True))
+    page = list(ordered[:TOGETHER])
+    while page:
+        yield from page
+        beyond = order.beyond(order.position(page[-1]), is_older=True)
+        page = list(ordered.filter(beyond)[:TOGETHER]) if len(page) == TOGETHER else []
 
 
 def in_chunks(rows: Iterator[M], *, size: int = TOGETHER) -> Iterator[list[M]]:

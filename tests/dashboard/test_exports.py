@@ -11,7 +11,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from dashboard.ui import exports
+from dashboard.ui.pagination import BY_ID, BY_MOMENT
 from kit import xlsx_files
 from kit.money import decimal_amount
 from kit.tables import Column, Table, csv_lines
@@ -306,3 +309,33 @@ class TestStreams:
 
         assert streaming == Path(settings.BASE_DIR, "merchants/exports.py")
         assert "may_export(" in streaming.read_text()
+
+
+@pytest.mark.django_db
+class TestRows:
+    @pytest.fixture
+    def payments(self, ada, now):
+        paid = [captured_payment(business=ada.business, now=now, amount=50_000 + n) for n in range(5)]
+        return sorted(paid, key=lambda payment: payment.pk, reverse=True)
+
+    @pytest.fixture(autouse=True)
+    def _small_pages(self, monkeypatch):
+        monkeypatch.setattr(exports, "TOGETHER", 2)
+
+    @pytest.mark.parametrize("order", [BY_ID, BY_MOMENT])
+    def test_are_read_in_pages(self, payments, order):
+        with CaptureQueriesContext(connection) as queries:
+            rows = list(exports.rows_of([Transaction.objects.all()], order=order))
+
+        assert rows == sorted(payments, key=order.position, reverse=True)
+        assert len(queries) == 3  # 2, 2 and 1
+        assert all(query["sql"].rstrip().endswith("LIMIT 2") for query in queries)
+
+    def test_of_several_sources_come_once_each(self, payments):
+        larger = Transaction.objects.filter(amount__gte=50_002)
+        others = Transaction.objects.filter(amount__lt=50_004)
+
+        assert list(exports.rows_of([larger, others])) == payments
+
+    def test_of_an_empty_source_are_none(self, payments):
+        assert list(exports.rows_of([Transaction.objects.none()])) == []

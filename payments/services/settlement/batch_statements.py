@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from kit.tables import Column, Table, amounts, attributes
 from payments.models import SettlementBatch, SettlementItem
 
+TOGETHER = 2_000  # items read at once
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementLine:
@@ -41,8 +43,11 @@ class Statement:
 
     def lines(self) -> Iterator[StatementLine]:
         """Yield all lines, including carried amounts, without loading them at once."""
-        for item in self.items.iterator(chunk_size=2_000):
-            yield show(item)
+        items = list(self.items[:TOGETHER])
+        while items:
+            yield from map(show, items)
+            following = self.items.filter(pk__gt=items[-1].pk)
+            items = list(following[:TOGETHER]) if len(items) == TOGETHER else []
         yield from carried(self.batch)
 
 

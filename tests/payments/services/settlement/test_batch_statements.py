@@ -2,9 +2,12 @@ import csv
 import io
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from kit import csv_cells
 from kit.tables import csv_lines
+from payments.services.settlement import batch_statements
 from payments.services.settlement.batch_statements import statement, table
 from tests import orders
 from tests.refunds import pay, refund
@@ -40,6 +43,18 @@ class TestStatement:
         references = [one.reference for one in statement(batch).lines()]
 
         assert references == ["paid-first", "paid-second", "captured-last"]
+
+    def test_reads_the_items_in_pages(self, api, monkeypatch):
+        monkeypatch.setattr(batch_statements, "TOGETHER", 2)
+        references = [pay(api, reference=f"order-{number}") for number in range(5)]
+        (batch,) = settle()
+
+        with CaptureQueriesContext(connection) as queries:
+            lines = list(statement(batch).lines())
+
+        assert [one.reference for one in lines] == references
+        assert len(queries) == 3  # 2, 2 and 1
+        assert all(query["sql"].rstrip().endswith("LIMIT 2") for query in queries)
 
     def test_adds_up_to_the_net_of_the_batch(self, api):
         pay(api, reference="order-1", amount=50_000)
