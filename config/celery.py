@@ -8,6 +8,7 @@ import os
 
 from celery import Celery
 from django.conf import settings
+from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # The system checks import the whole API, a third of a worker's memory. `migrate` runs them instead.
@@ -15,6 +16,8 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "True")
 
 app = Celery("sluice")
 app.config_from_object("django.conf:settings", namespace="CELERY")
+# A worker started without `-Q` consumes both. Not a setting: a process that only sends webhooks doesn't load kombu.
+app.conf.task_queues = [Queue("sluice"), Queue("requery")]
 app.autodiscover_tasks()
 app.steps["worker"].add("webhooks.worker:Poller")  # by name, because the models are not loaded yet
 app.conf.beat_schedule = {

@@ -9,7 +9,6 @@ from cryptography.fernet import Fernet, MultiFernet
 from django.contrib.messages import constants as message_levels
 from environ import Env
 from iso4217 import Currency
-from kombu import Queue
 
 from config import database_url, env, logs
 from config.sandbox_folder import CURRENT, DEFAULT, SandboxFolder
@@ -279,8 +278,7 @@ CELERY_ACCEPT_CONTENT = CELERY_RESULT_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # no message can stop or reconfigure a worker
 CELERY_TASK_DEFAULT_QUEUE = "sluice"
-# Calls to rails have their own queue. A worker started without `-Q` consumes both queues.
-CELERY_TASK_QUEUES = [Queue("sluice"), Queue("requery")]
+# Calls to rails have their own queue (`config/celery.py` lists the queues).
 CELERY_TASK_ROUTES = {
     "payments.requery_due": {"queue": "requery"},
     "payments.notify_account_provider": {"queue": "requery"},
