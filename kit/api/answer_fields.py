@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any, TypeAlias
 
-from kit.api.strict_fields import MAX_AMOUNT
 from kit.api.strict_fields import Metadata as MetadataField
 from kit.timestamps import timestamp
 
@@ -73,9 +72,8 @@ DIGITS = Type({"type": "string", "pattern": "^[0-9]+$"}, str)
 WHOLE_NUMBER = Type({"type": "integer"}, example=1)
 COUNT = Type({"type": "integer", "minimum": 0}, example=1)
 POSITION = Type({"type": "integer", "minimum": 1}, example=1)
-MINOR_UNITS = Type(
-    {"type": "integer", "format": "int64", "minimum": 0, "maximum": MAX_AMOUNT}, example=50_000
-)
+# Without the maximum of requests: a payer's transfer, and sums, may be larger.
+MINOR_UNITS = Type({"type": "integer", "format": "int64", "minimum": 0}, example=50_000)
 BALANCE = Type({"type": "integer", "format": "int64"}, example=50_000)  # minor units, may be negative
 FLAG = Type({"type": "boolean"}, example=True)
 OBJECT = Type({"type": "object"}, example={})

@@ -5,10 +5,13 @@ import time
 
 import pytest
 
+from merchants.models import ApiKey
 from payments.services.transfers.incoming import LARGEST_ENTRY
 from tests import orders
 from tests.bank_signing import KEY, signed_headers
+from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import AccountNumber, Transfer, UnappliedMoney, UnclaimedTransfer
+from webhooks.models import Delivery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -136,10 +139,13 @@ class TestSender:
 class TestAmount:
     @pytest.mark.parametrize("amount", [10**12 + 1, 10**15 + 1, LARGEST_ENTRY])
     def test_of_any_size_pays_the_account(self, notify, api, number, amount):
+        make_endpoint(business=ApiKey.objects.get(public_id=api.credentials.api_key).business)
+
         answer = notify(notification(number, amount=amount))
 
         assert (answer.status_code, answer.json()["applied"]) == (200, "new_payment")
         assert api.get("/api/payments").json()["data"][0]["amount"] == amount
+        assert f'"amount":{amount},' in Delivery.objects.get().body  # which the OpenAPI document describes
 
     @pytest.mark.parametrize("amount", [LARGEST_ENTRY + 1, 2**63 - 1])
     def test_beyond_the_ledger_is_recorded_for_operators(self, notify, number, amount):
