@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from django.contrib import messages
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -15,6 +15,7 @@ from django.urls import register_converter
 
 from dashboard.ui.addresses import encoded
 from dashboard.ui.pagination import BY_ID, Order
+from kit.db.paged_reading import in_pages
 from kit.tables import Table
 from kit.xlsx_files import MOST_ROWS, TooManyRows
 from merchants import exports
@@ -59,7 +60,7 @@ def back_to_list(request: HttpRequest, page: str) -> HttpResponse:
 
 def rows_of(sources: Sequence[QuerySet[M]], *, order: Order = BY_ID) -> Iterator[M]:
     """Yield the rows in any of the sources, newest first and each once, without holding them in memory."""
-    readers = [_in_pages(source, order) for source in sources]
+    readers = [_reader(source, order) for source in sources]
     last: M | None = None
     for row in heapq.merge(*readers, key=order.position, reverse=True):
         if last is None or row.pk != last.pk:
@@ -67,18 +68,13 @@ def rows_of(sources: Sequence[QuerySet[M]], *, order: Order = BY_ID) -> Iterator
         last = row
 
 
-def _in_pages(source: QuerySet[M], order: Order) -> Iterator[M]:
-    """Yield the rows of a source, newest first, each page with a statement of its own.
+def _reader(source: QuerySet[M], order: Order) -> Iterator[M]:
+    """Yield the rows of a source, newest first."""
 
-    A cursor outside a transaction copies all rows before it yields the first: PostgreSQL into a temporary file, or, behind
-    PgBouncer, Django into this process.
-    """
-    ordered = source.order_by(*order.ordering(is_older=True))
-    page = list(ordered[:TOGETHER])
-    while page:
-        yield from page
-        beyond = order.beyond(order.position(page[-1]), is_older=True)
-        page = list(ordered.filter(beyond)[:TOGETHER]) if len(page) == TOGETHER else []
+    def beyond(row: M) -> Q:
+        return order.beyond(order.position(row), is_older=True)
+
+    return in_pages(source.order_by(*order.ordering(is_older=True)), beyond, size=TOGETHER)
 
 
 def in_chunks(rows: Iterator[M], *, size: int = TOGETHER) -> Iterator[list[M]]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from kit.db.paged_reading import in_pages
 from kit.tables import Column, Table, amounts, attributes
 from payments.models import SettlementBatch, SettlementItem
 
@@ -43,11 +44,8 @@ class Statement:
 
     def lines(self) -> Iterator[StatementLine]:
         """Yield all lines, including carried amounts, without loading them at once."""
-        items = list(self.items[:TOGETHER])
-        while items:
-            yield from map(show, items)
-            following = self.items.filter(pk__gt=items[-1].pk)
-            items = list(following[:TOGETHER]) if len(items) == TOGETHER else []
+        items = in_pages(self.items, lambda item: Q(pk__gt=item.pk), size=TOGETHER)
+        yield from map(show, items)
         yield from carried(self.batch)
 
 
