@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +9,9 @@ from urllib.parse import urlsplit
 
 from tests.clients import HttpClient
 from tests.faults.mixed_load import MixedLoad
-from tests.faults.processes import WAIT_LIMIT, wait_until
+from tests.faults.processes import wait_until
 from tests.faults.receiver import Receiver
 from tests.faults.supervisor import Supervisor
-from tests.journeys.service import PROJECT
 
 # Fields of a finished payment that refunds and settlement change.
 CHANGING = {
@@ -125,16 +122,7 @@ def check_rows(stack: Supervisor, mixed_load: MixedLoad) -> None:
 
 
 def check_ledger(stack: Supervisor) -> None:
-    command = [sys.executable, "manage.py", "check_ledger", "--json"]
-    result = subprocess.run(
-        command,
-        cwd=PROJECT,
-        env=stack.environment,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=WAIT_LIMIT,
-    )
+    result = stack.manage("check_ledger", "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     assert all(one["holds"] for one in json.loads(result.stdout)["invariants"])
 

@@ -20,6 +20,7 @@ from tests.faults.short_leases import TIMEOUT
 from tests.journeys.service import PROJECT, free_port, postgresql_database
 
 SHOPS = 4
+COMMAND_LIMIT = 120  # seconds
 
 
 class Supervisor:
@@ -90,6 +91,19 @@ class Supervisor:
         web = self._process("web3", *handed, "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi")
         web.options["pass_fds"] = (listening_socket.fileno(),)
         return web
+
+    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of manage.py, and return its exit code and what it printed."""
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(
+            command,
+            cwd=PROJECT,
+            env=self.environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_LIMIT,
+        )
 
     def _process(self, name: str, *module: str, **environment: str) -> Process:
         command = [sys.executable, "-m", *module]

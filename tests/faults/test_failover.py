@@ -4,8 +4,6 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,7 +19,6 @@ from tests.faults.mixed_load import running_mixed_load
 from tests.faults.processes import HANGING, wait_until
 from tests.faults.replication import running_pair
 from tests.faults.supervisor import supervised
-from tests.journeys.service import PROJECT
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
@@ -63,10 +60,7 @@ def paid_request(stack, mixed_load):
 
 def finds_waiting_commits(stack):
     """Return whether the doctor reports that commits wait for the standby."""
-    command = [sys.executable, "manage.py", "doctor", "--json"]
-    result = subprocess.run(
-        command, cwd=PROJECT, env=stack.environment, capture_output=True, text=True, check=False
-    )
+    result = stack.manage("doctor", "--json")
     [standby] = [found for found in json.loads(result.stdout)["findings"] if found["check"] == "standby"]
     return standby["severity"] == "broken" and result.returncode != 0
 

@@ -3,8 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -66,13 +64,6 @@ def pool_of(bouncer, stack):
     return pool["cl_active"] + pool["cl_waiting"], servers
 
 
-def command(stack, *arguments):
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=PROJECT, env=stack.environment, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-
-
 def time_limits(role):
     """Return the statements of the guide that give the role its time limits."""
     statements = re.findall(
@@ -100,11 +91,11 @@ def test_service_keeps_its_guarantees_while_pgbouncer_is_restarted(pooled, recei
     check_all(stack, receiver, mixed_load)
 
     # Django reads long lists with cursors that outlive a statement, unless sessions are shared.
-    counted = command(stack, "shell", "-c", COUNT)
+    counted = stack.manage("shell", "-c", COUNT)
     assert counted.returncode == 0, counted.stderr
     assert int(counted.stdout.split()[-1]) == stack.query("SELECT count(*) FROM payments_transaction")[0][0]
 
-    migrated = command(stack, "migrate", "-v0")
+    migrated = stack.manage("migrate", "-v0")
     if stack.environment["DATABASE_POOLING"] == "transaction":
         assert "A migration needs a session of its own" in migrated.stderr
     assert migrated.returncode == (stack.environment["DATABASE_POOLING"] == "transaction")
