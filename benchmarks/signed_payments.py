@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 
-from benchmarks.load import http_request
+from benchmarks.api import signed
 from tests import orders
-from tests.clients import Credentials, signed_headers
+from tests.clients import Credentials
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,5 @@ def signed_payments(merchants: Sequence[Credentials], count: int) -> list[Signed
 
 def _signed_payment(merchant: Credentials) -> SignedPayment:
     order = orders.card_payment()
-    body = json.dumps(order).encode()
-    headers = signed_headers(merchant, "POST", "/api/payments", body) | {"Content-Type": "application/json"}
-    return SignedPayment(order["reference"], http_request("POST", "/api/payments", body, headers))
+    request = signed(merchant, "POST", "/api/payments", json.dumps(order).encode())
+    return SignedPayment(order["reference"], request)
