@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import psycopg
 
 from benchmarks.api import signed
-from benchmarks.comparisons import Comparison
+from benchmarks.comparisons import Comparison, in_turns
 from benchmarks.copies import fill_transactions
 from benchmarks.cpu_time import used_between
 from benchmarks.load import drive
@@ -100,21 +100,14 @@ def api(base: Release, new: Release, options: argparse.Namespace) -> Iterator[Co
 def _rounds(
     callers: Sequence[Caller], kind: str, options: argparse.Namespace
 ) -> tuple[list[Round], list[Round]]:
-    """Measure both releases in turns; each is first in every other round."""
-    base, new = callers
-    found: dict[str, list[Round]] = {base.release.name: [], new.release.name: []}
-    for number in range(options.rounds):
-        for caller in (base, new) if number % 2 == 0 else (new, base):
-            found[caller.release.name].append(caller.measure(kind, options.requests))
-    return found[base.release.name], found[new.release.name]
+    return in_turns(callers, lambda caller: caller.measure(kind, options.requests), rounds=options.rounds)
 
 
 def comparisons(kind: str, base: Sequence[Round], new: Sequence[Round]) -> Iterator[Comparison]:
     """Return the figures of one kind of requests."""
 
     def compared(what: str, unit: str, attribute: str) -> Comparison:
-        values = ([getattr(one, attribute) for one in rounds] for rounds in (base, new))
-        return Comparison(f"{kind}: {what}", unit, *values)
+        return Comparison.of(f"{kind}: {what}", unit, base, new, attribute)
 
     yield compared("requests", "/s", "rate")
     yield compared("p50", "ms", "p50")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import psycopg
 
 from benchmarks.api import signed
-from benchmarks.comparisons import Comparison
+from benchmarks.comparisons import Comparison, in_turns
 from benchmarks.copies import copy_of
 from benchmarks.cpu_time import cpu_seconds, used_between
 from benchmarks.load import drive
@@ -111,19 +111,15 @@ def webhooks(base: Release, new: Release, options: argparse.Namespace) -> Iterat
         pair = [Sending(release, sink) for release in (base, new)]
         for sending in pair:
             sending.prepare()
-        rounds: dict[str, list[Round]] = {base.name: [], new.name: []}
-        for number in range(options.rounds):
-            for sending in pair if number % 2 == 0 else reversed(pair):
-                rounds[sending.release.name].append(sending.measure(options.backlog))
-    yield from comparisons(options.backlog, rounds[base.name], rounds[new.name])
+        rounds = in_turns(pair, lambda sending: sending.measure(options.backlog), rounds=options.rounds)
+    yield from comparisons(options.backlog, *rounds)
 
 
 def comparisons(count: int, base: Sequence[Round], new: Sequence[Round]) -> Iterator[Comparison]:
     """Return the figures of a backlog."""
 
     def compared(what: str, unit: str, attribute: str) -> Comparison:
-        values = ([getattr(one, attribute) for one in rounds] for rounds in (base, new))
-        return Comparison(f"backlog of {count:,}, {WORKERS} workers: {what}", unit, *values)
+        return Comparison.of(f"backlog of {count:,}, {WORKERS} workers: {what}", unit, base, new, attribute)
 
     yield compared("deliveries", "/s", "rate")
     yield compared("CPU of the workers each", "ms", "sender_cpu")

@@ -1,11 +1,14 @@
 """Figures of two releases beside each other, measured in rounds that alternate."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.figures import number
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,13 @@ class Comparison:
     unit: str
     base: Sequence[float]
     new: Sequence[float]
+
+    @classmethod
+    def of(
+        cls, name: str, unit: str, base: Sequence[Any], new: Sequence[Any], attribute: str
+    ) -> "Comparison":
+        """Return the figure that an attribute of each round is."""
+        return cls(name, unit, *([getattr(one, attribute) for one in rounds] for rounds in (base, new)))
 
     @property
     def ratios(self) -> list[float]:
@@ -31,6 +41,17 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         return asdict(self) | {"ratio": median(self.ratios) if self.ratios else None}
+
+
+def in_turns(pair: Sequence[T], measure: Callable[[T], R], *, rounds: int) -> tuple[list[R], list[R]]:
+    """Measure the base and the new release in turns; each is first in every other round."""
+    base, new = pair
+    found: tuple[list[R], list[R]] = ([], [])
+    for number_of_round in range(rounds):
+        turns = [(base, found[0]), (new, found[1])]
+        for measured, results in turns if number_of_round % 2 == 0 else reversed(turns):
+            results.append(measure(measured))
+    return found
 
 
 def print_comparisons(comparisons: Iterable[Comparison], *, base: str, new: str) -> None:
