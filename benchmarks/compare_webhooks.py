@@ -129,7 +129,10 @@ def comparisons(count: int, base: Sequence[Round], new: Sequence[Round]) -> Iter
 def _copied_shops(connection: psycopg.Connection) -> str:
     """Return the statement that copies the business and its endpoint, for each number from 1 to a parameter."""
     business = copy_of(
-        connection, "merchants_business", "shop, merchants_business AS one", {"id": "shop.business_id"}
+        connection,
+        "merchants_business",
+        "shop, merchants_business AS one WHERE one.id IN (SELECT business_id FROM webhooks_endpoint)",
+        {"id": "shop.business_id"},
     )
     endpoint = copy_of(
         connection,
