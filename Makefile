@@ -19,8 +19,8 @@ SUITE := not e2e and not clients and not image and not operations
 export UV_PYTHON_DOWNLOADS := never
 # Compile bytecode once, at installation. If processes may not write bytecode, each would compile again at its start.
 export UV_COMPILE_BYTECODE := 1
-# The interpreter itself: if uv is given a version manager's shim, it makes .venv anew at every sync.
-export UV_PYTHON := $(or $(UV_PYTHON),$(shell $(PYTHON) -c 'import sys; print(sys._base_executable)' 2>/dev/null))
+# The interpreter itself: if uv is given a version manager's shim, it makes .venv anew at every sync. PYTHON=… decides.
+export UV_PYTHON := $(or $(if $(filter command,$(origin PYTHON)),,$(UV_PYTHON)),$(shell $(PYTHON) -c 'import sys; print(sys._base_executable)' 2>/dev/null))
 
 VARIABLES := ARGS BASE DATA IMAGE_CACHE PORT PYTHON
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))

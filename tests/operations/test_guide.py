@@ -118,6 +118,7 @@ class TestProxy:
             ("/api/payments", ("--header", f"X-Large: {'a' * 9000}"), "headers_too_large"),
             ("/api/payments", ("--header", "Content-Length: 9000000", "--max-time", "5"), "body_too_large"),
         ],
+        ids=["line", "headers", "body"],
     )  # fmt: skip
     def test_refuses_with_problem_documents(self, operator, path, options, code):
         answer = operator.get(path, "--http1.1", *options)
