@@ -35,8 +35,20 @@ NEEDED = (
     "redis-server",
     "psql",
 )
-# Of the host in front of these namespaces: its proxies and package indexes. Nothing else of its environment is wanted.
-INHERITED = ("PIP_", "UV_", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT")
+# Of the host in front of these namespaces: its proxies and package indexes. Nothing else of its environment is wanted, least
+# of all the interpreter of the `make` that runs the tests.
+INHERITED = (
+    "PIP_",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX",
+    "UV_FIND_LINKS",
+    "UV_INDEX",
+    "UV_NATIVE_TLS",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT",
+)
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 END = "--- the command has ended with "
 
