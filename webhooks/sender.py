@@ -12,29 +12,29 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import AddrInfoType, Connection
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.tracing import Trace
 
 from kit.db.card_number_fields import masked_bytes, masked_start
+from webhooks.http_client import Answer, Client
 from webhooks.ip_address_rules import Network, is_public
 
-EXCERPT = 2048  # bytes of the response body that are stored
 PIECES = 3  # of a body that is sent in pieces
 PIECE_PAUSE = 1.0  # seconds between two of them
 LOOKUPS_AT_ONCE = 16
 LOOKUP_SLOT_SECONDS = 0.5  # seconds after which a slow lookup frees its slot
-Data: TypeAlias = bytes | AsyncIterator[bytes]
 LookUp = Callable[[str, int, int], list[Any]]  # host, port, family: what `socket.getaddrinfo` returns
 
 
@@ -116,82 +116,52 @@ class Sender:
             ssl=self._tls,
             keepalive_timeout=15,
         )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-            timeout=aiohttp.ClientTimeout(total=None),  # ours is around everything
-            headers={"Accept": "*/*", "Accept-Encoding": "identity"},
-            skip_auto_headers={"Accept-Encoding", "User-Agent"},
-            response_class=Answer,
-        )
+        self._connector = connector
+        self._client = Client(connector)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._session.close()
+        await self._connector.close()
 
-    async def post(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
+    async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Exchange:
         """Send a body and return the result. Failures of the peer never raise."""
-        return await self._post(url, lambda: body, headers)
+        return await self._post(partial(self._client.post, url, headers=headers, pieces=[body]))
 
-    async def _post(
-        self, url: str, data: Callable[[], Data], headers: dict[str, str], *, pauses: float = 0
-    ) -> Exchange:
-        marks = Marks()
-        _marks.set(marks)
-        exchange = Exchange()
-        try:
-            async with asyncio.timeout(self._timeout + pauses):
-                response = await self._request(url, data, headers, marks)
-            marks.answered_at = time.perf_counter()
-            _note_answer(exchange, response)
-        except Exception as error:  # noqa: BLE001  (every failure becomes part of the result)
-            exchange.error, exchange.explanation = explain(error, self._timeout)
-        marks.note(exchange)
-        return exchange
-
-    async def post_in_pieces(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
+    async def post_in_pieces(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Exchange:
         """Send a body in TCP segments with pauses between them, which count neither towards the limit nor the time."""
         pauses = (PIECES - 1) * PIECE_PAUSE
         size = -(-len(body) // PIECES)
         pieces = [body[start : start + size] for start in range(0, len(body), size)]
         exchange = await self._post(
-            url, lambda: _with_pauses(pieces), _of_length(headers, body), pauses=pauses
+            partial(self._client.post, url, headers=headers, pieces=pieces, pause=PIECE_PAUSE), pauses=pauses
         )
         exchange.total_ms -= pauses * 1000
         exchange.wait_ms = None  # it overlaps with the pauses
         return exchange
 
-    async def post_and_hang_up(self, url: str, *, body: bytes, headers: dict[str, str]) -> Exchange:
+    async def post_and_hang_up(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Exchange:
         """Send a body and close the connection before the answer. The result has no status."""
-        is_sent = asyncio.Event()
-        post = asyncio.create_task(self._post(url, lambda: _noting(body, is_sent), _of_length(headers, body)))
-        sending = asyncio.create_task(is_sent.wait())
-        await asyncio.wait({post, sending}, return_when=asyncio.FIRST_COMPLETED)
-        sending.cancel()
-        if post.done() and post.result().error:
-            return post.result()
-        post.cancel()
-        await asyncio.wait({post})
-        return Exchange(
-            error="hung_up", explanation="The connection was closed before the answer, on purpose."
-        )
+        return await self._post(partial(self._client.post_and_hang_up, url, headers=headers, pieces=[body]))
 
-    async def _request(
-        self, url: str, data: Callable[[], Data], headers: dict[str, str], marks: Marks
-    ) -> aiohttp.ClientResponse:
-        while True:
-            marks.dialled_at = None
-            try:
-                return await self._session.post(url, data=data(), headers=headers, allow_redirects=False)
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                # The peer may close an idle connection while we write to it. A request on a new connection is never repeated.
-                # Each round uses such a connection up, and a new one is never tried twice.
-                if marks.connected_at is None or marks.dialled_at is not None:
-                    raise
+    async def _post(self, send: Callable[[], Awaitable[Answer | None]], *, pauses: float = 0) -> Exchange:
+        marks = Marks()
+        _marks.set(marks)
+        exchange = Exchange()
+        try:
+            async with asyncio.timeout(self._timeout + pauses):
+                answer = await _send_on_open_connection(send, marks)
+            if answer is None:
+                return Exchange(
+                    error="hung_up", explanation="The connection was closed before the answer, on purpose."
+                )
+            marks.answered_at = time.perf_counter()
+            _note_answer(exchange, answer)
+        except Exception as error:  # noqa: BLE001  (every failure becomes part of the result)
+            exchange.error, exchange.explanation = explain(error, self._timeout)
+        marks.note(exchange)
+        return exchange
 
     def _open_socket(self, address: AddrInfoType) -> socket.socket:
         """Open a socket. This is the last point at which an address can be refused."""
@@ -201,8 +171,25 @@ class Sender:
         return socket.socket(family, kind, protocol)
 
 
+async def _send_on_open_connection(
+    send: Callable[[], Awaitable[Answer | None]], marks: Marks
+) -> Answer | None:
+    """Send a request, again if the peer closed the kept connection that it was sent on.
+
+    The peer may close an idle connection while we write to it. A request on a new connection is never repeated.
+    Each round uses such a connection up, and a new one is never tried twice.
+    """
+    while True:
+        marks.dialled_at = None
+        try:
+            return await send()
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if marks.connected_at is None or marks.dialled_at is not None:
+                raise
+
+
 class Connector(aiohttp.TCPConnector):
-    """Open or reuse connections, and record when that is done."""
+    """Open or reuse connections, and record when that is done and who the peer is."""
 
     async def connect(
         self,
@@ -211,18 +198,11 @@ class Connector(aiohttp.TCPConnector):
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  (aiohttp's own signature)
     ) -> Connection:
         connection = await super().connect(req, traces, timeout)
-        _marks.get().connected_at = time.perf_counter()
+        marks = _marks.get()
+        marks.connected_at = time.perf_counter()
+        if peer := connection.transport and connection.transport.get_extra_info("peername"):
+            marks.address = _without_zone(peer[0])
         return connection
-
-
-class Answer(aiohttp.ClientResponse):
-    """A response that records its peer's address, also on a reused connection."""
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        peer = connection.transport and connection.transport.get_extra_info("peername")
-        if peer:
-            _note_address(peer[0])
-        return await super().start(connection)
 
 
 @dataclass(slots=True)
@@ -241,7 +221,7 @@ class Marks:
 
     def dial(self, address: str) -> None:
         """Record the start of a connection attempt; a host may have several addresses to try."""
-        self.address = address.partition("%")[0]
+        self.address = _without_zone(address)
         self.dialled_at = self.dialled_at or time.perf_counter()
         self.tls_started_at = self.tls_ended_at = None
 
@@ -255,10 +235,6 @@ class Marks:
 
 
 _marks: ContextVar[Marks] = ContextVar("marks")  # of the current task's request
-
-
-def _note_address(host: str) -> None:
-    _marks.get().address = host.partition("%")[0]
 
 
 class VettingResolver(AbstractResolver):
@@ -322,44 +298,26 @@ def _in_thread(work: Callable[[], list[Any]]) -> asyncio.Future[list[Any]]:
     return answer
 
 
-def _of_length(headers: dict[str, str], body: bytes) -> dict[str, str]:
-    """Return the headers with the body's length. Without it, a body from an iterator is sent in chunks."""
-    return headers | {"Content-Length": str(len(body))}
-
-
-async def _with_pauses(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
-    for number, piece in enumerate(pieces):
-        await asyncio.sleep(PIECE_PAUSE if number else 0)
-        yield piece
-
-
-async def _noting(body: bytes, is_sent: asyncio.Event) -> AsyncIterator[bytes]:
-    """Yield the body, and set the event once it was written."""
-    yield body
-    is_sent.set()
-
-
 def _require_callable(host: str, allowed: Sequence[Network]) -> None:
-    address = host.partition("%")[0]
+    address = _without_zone(host)
     if not is_public(address, allowed=allowed):
         raise BlockedAddress(f"{address} is not a public address.")
 
 
-def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
-    exchange.status = response.status
-    with suppress(aiohttp.ClientPayloadError):  # only the headers matter
-        start = response.content.read_nowait(EXCERPT)[:EXCERPT]
-        exchange.excerpt = masked_bytes(start) if response.content.at_eof() else masked_start(start)
-    if response.content.at_eof():
-        response.release()
-    else:  # the rest of the body is not read
-        response.close()
-    if response.status in range(300, 400):
+def _without_zone(address: str) -> str:
+    """Return an IP address without the network interface that a link-local one may name."""
+    return address.partition("%")[0]
+
+
+def _note_answer(exchange: Exchange, answer: Answer) -> None:
+    exchange.status = answer.status
+    exchange.excerpt = masked_bytes(answer.start) if answer.is_whole else masked_start(answer.start)
+    if answer.status in range(300, 400):
         exchange.error, exchange.explanation = "redirect", "The answer is a redirect, which is not followed."
     elif not exchange.succeeded:
-        is_ours = response.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        is_ours = answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
         exchange.error = "client_error" if is_ours else "server_error"
-        exchange.explanation = f"The endpoint answered {response.status}."
+        exchange.explanation = f"The endpoint answered {answer.status}."
 
 
 def explain(error: Exception, timeout: float) -> tuple[str, str]:
@@ -384,10 +342,9 @@ _FAILURES: tuple[tuple[type[BaseException], str, str], ...] = (
     (ConnectionResetError, "connection_reset", "The connection was reset."),
     (BrokenPipeError, "connection_reset", "The connection was reset."),
     (aiohttp.ServerDisconnectedError, "disconnected", "The connection was closed without an answer."),
-    (aiohttp.ClientResponseError, "bad_answer", "The answer is not HTTP."),
+    (HttpProcessingError, "bad_answer", "The answer is not HTTP."),
     (aiohttp.ClientPayloadError, "bad_answer", "The answer is not HTTP."),
     (UnicodeError, "dns_error", "The name could not be looked up."),
-    (aiohttp.NonHttpUrlClientError, "invalid_url", "The address is not a URL."),
     (ValueError, "invalid_url", "The address is not a URL."),
 )  # fmt: skip
 

@@ -12,7 +12,8 @@ import pytest
 
 from tests.webhooks import servers
 from webhooks import sender as senders
-from webhooks.sender import EXCERPT, Sender
+from webhooks.http_client import EXCERPT
+from webhooks.sender import Sender
 
 TIMEOUT = 0.6
 SLACK = 0.5
@@ -558,6 +559,28 @@ class TestRequest:
             ("user-agent", "Sluice-Webhooks/1.0"),
             ("x-service-event", "payment.success"),
         ]
+
+    @pytest.mark.parametrize("value", ["a\r\nX-More: b", "a\nb", "a\rb"])
+    def test_refuses_a_header_with_a_line_break(self, value):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.url, headers={"X-Service-Event": value})
+
+        assert exchange.status is None
+        assert exchange.error
+        assert listener.requests == []
+
+    def test_escapes_unusual_characters_of_the_url(self):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            post(f"{listener.url}/é?q=a b\r\nX-More: c#part")
+
+        assert listener.requests[0].line == "POST /hook/%C3%A9?q=a+bX-More:+c HTTP/1.1"
+
+    def test_is_not_made_with_credentials_in_the_url(self):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.url.replace("://", "://ada:secret@"))
+
+        assert exchange.error == "invalid_url"
+        assert listener.connections == 0
 
     def test_carries_no_cookie_that_was_set_before(self):
         answer = servers.status(200, "Set-Cookie: session=1; Path=/")
