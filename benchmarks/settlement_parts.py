@@ -7,8 +7,9 @@ import psycopg
 from django.core.management import call_command
 from django.utils import timezone
 
-from benchmarks.copies import others_of_a_transaction
+from benchmarks.copies import copy_of
 from benchmarks.figures import Figure, seconds_of
+from benchmarks.many_rows import ID_AT
 from kit.tables import csv_lines
 from merchants.audit import Actor
 from merchants.models import Business
@@ -25,18 +26,18 @@ def settlement(url: str, options: argparse.Namespace) -> Iterator[Figure]:
 
 
 def fill(url: str, payments: int, businesses: int) -> None:
-    """Create one real payment per business, and copy it."""
+    """Create one real payment per business, and copy it, a microsecond apart, with ids in the order of time."""
+    changes = {"id": ID_AT.format(at="at", number="n"), "reference": "'fill-' || n", "finished_at": "at"}
     with psycopg.connect(url, autocommit=True) as connection:
-        others = others_of_a_transaction(connection)
         for number in range(businesses):
             business = Business.objects.create(name=f"Business {number}")
             paid = captured_payment(business=business, now=timezone.now())
-            connection.execute(
-                f"INSERT INTO payments_transaction (id, reference, {others}) "
-                f"SELECT gen_random_uuid(), 'fill-' || n, {others} FROM payments_transaction, "
-                "generate_series(1, %s::int) n WHERE id = %s::uuid",
-                [payments // businesses - 1, paid.pk],
+            source = (
+                f"payments_transaction one, generate_series(1, {payments // businesses - 1}) n, "
+                "LATERAL (SELECT one.finished_at + n * interval '1 microsecond' AS at) moment "
+                f"WHERE one.id = '{paid.pk}'"
             )
+            connection.execute(copy_of(connection, "payments_transaction", source, changes))
         connection.execute("ANALYZE")
 
 

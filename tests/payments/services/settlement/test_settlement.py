@@ -7,11 +7,14 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from ledger import services as ledger
 from ledger.models import Entry
 from merchants.models import ApiKey, AuditEntry
+from payments import business_days
 from payments.models import (
     BatchTransition,
     InvalidState,
@@ -195,6 +198,37 @@ class TestSettle:
         assert [step.payments for step in steps] == [2, 2, 1, 0]
         assert len({step.batch.pk for step in steps}) == 1
         assert Transaction.objects.filter(settle_status="pending").count() == 5
+
+    def test_finds_payments_that_finished_before_those_of_the_last_chunk(self, api, monkeypatch):
+        monkeypatch.setattr(batches, "CHUNK", 2)
+        now = timezone.now()
+        paid = [pay(api) for _ in range(3)]
+        for minute, reference in enumerate(paid):
+            finished_at(business_days.begins_at(today()) + timedelta(minutes=10 + minute), reference)
+        steps = batches.settle(batches.due(until=today()), actor="settle", now=now)
+        next(steps)
+        finished_at(business_days.begins_at(today()), pay(api))
+
+        following = [step.payments for step in steps]
+
+        assert following == [1, 1, 0]
+        assert SettlementBatch.objects.get().payments_count == 4
+
+    def test_reads_no_payments_of_earlier_chunks(self, api, monkeypatch):
+        """Their index entries exist until VACUUM, so each chunk would take longer than the one before it."""
+        monkeypatch.setattr(batches, "CHUNK", 2)
+        for _ in range(4):
+            pay(api)
+        steps = batches.settle(batches.due(until=today()), actor="settle", now=timezone.now())
+        next(steps)
+        last = SettlementItem.objects.latest("pk").transaction.finished_at
+
+        with CaptureQueriesContext(connection) as queries:
+            next(steps)
+
+        locking = [query["sql"] for query in queries if query["sql"].endswith(f"LIMIT {batches.CHUNK}")]
+        assert len(locking) == 1
+        assert last.strftime("%H:%M:%S.%f") in locking[0]
 
     def test_continues_the_batch_of_a_killed_run(self, api, monkeypatch):
         monkeypatch.setattr(batches, "CHUNK", 2)
