@@ -210,7 +210,10 @@ class BufferingWorker(ThreadWorker):
     def handle_request(self, req: Any, conn: BufferedConnection) -> Any:
         """Run the application, which writes its response to a buffer."""
         buffered = SimpleNamespace(sock=conn.response, client=conn.client, server=conn.server)
-        return super().handle_request(req, buffered)
+        try:
+            return super().handle_request(req, buffered)
+        finally:
+            conn.response.end()
 
     def finish_request(self, conn: BufferedConnection, served: "Future[Any]") -> None:
         """Send the rest of the response, then keep the connection or close it. Never blocks."""

@@ -19,12 +19,27 @@ class BufferedResponse:
     def __init__(self, sock: Any) -> None:
         self._sock = sock
         self.unsent = bytearray()
+        self._is_new = True  # nothing was written yet
+        self._headers = b""
 
     def sendall(self, data: bytes) -> None:
-        """Send what the client takes now, and keep the rest.
+        """Send what the client takes now, and keep the rest. The headers, which are written first, wait for the body.
 
         Raises:
             BrokenPipeError: the client has not read anything for `SEND_TIMEOUT` seconds.
+
+        """
+        if self._is_new:
+            self._is_new, self._headers = False, data
+            return
+        headers, self._headers = self._headers, b""
+        self.send(headers + data)
+
+    def send(self, data: bytes) -> None:
+        """Send data without waiting for more: gunicorn's "100 Continue".
+
+        Raises:
+            BrokenPipeError: see `sendall`.
 
         """
         has_waited = bool(self.unsent)
@@ -35,7 +50,16 @@ class BufferedResponse:
             self._wait_for_client()
             self.send_rest()
 
-    send = sendall  # gunicorn's "100 Continue"
+    def end(self) -> None:
+        """Send the headers if no body followed them. What is written next is another response.
+
+        Raises:
+            OSError: the client disconnected.
+
+        """
+        if self._headers:
+            self.sendall(b"")
+        self._is_new = True
 
     def sendfile(self, file: IO[bytes], offset: int, count: int) -> None:
         file.seek(offset)
