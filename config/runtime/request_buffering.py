@@ -187,12 +187,18 @@ class BufferingWorker(ThreadWorker):
 
     def _receive(self, conn: BufferedConnection) -> None:
         conn.expect_request()
+        progress = conn.receive()
+        if progress is Progress.READY:  # most are received at once, and need no registration
+            self.enqueue_req(conn)
+            return
         self._receiving[conn] = None
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._on_request_readable, conn))
-        self._on_request_readable(conn)
+        self._continue(conn, progress)
 
-    def _on_request_readable(self, conn: BufferedConnection, _client: Any = None) -> None:
-        progress = conn.receive()
+    def _on_request_readable(self, conn: BufferedConnection, _client: Any) -> None:
+        self._continue(conn, conn.receive())
+
+    def _continue(self, conn: BufferedConnection, progress: Progress) -> None:
         if progress is Progress.READY:
             self._end_reception(conn)
             self.enqueue_req(conn)
