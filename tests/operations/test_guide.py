@@ -337,7 +337,7 @@ class TestKeys:
             operator.follow(remove, shell=shell)
 
             assert "WRONGPASS" in shell.run("redis-cli -h redis.example.com PING 2>&1")
-        assert operator.get("/readyz").json()["status"] == "ok"
+        wait_until(lambda: operator.get("/readyz").json()["status"] == "ok", what="the workers")
         assert operator.webhook_of(operator.pay())
 
     def test_of_tls(self, guide, operator):
