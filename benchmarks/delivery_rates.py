@@ -27,7 +27,7 @@ def backlog(options: argparse.Namespace) -> Iterator[Figure]:
             tasks.append(_tasks(running, options.backlog // YARDSTICK_SHARE))
             package.append(_package(running, options.backlog // YARDSTICK_SHARE))
     name = f"backlog of {options.backlog:,}, {options.workers} workers"
-    yield Figure.of_rounds(name, ours, "/s", 4_000, at_least=True)
+    yield Figure.of_rounds(name, ours, "/s", 8_000, at_least=True)
     yield Figure.of_rounds("(a) a Celery task each, requests, 8 processes", tasks, "/s")
     yield Figure.of_rounds("(b) django-webhook, 8 processes", package, "/s")
     yield Figure.of_ratios("ours, of (a)", ours, tasks, 10)
