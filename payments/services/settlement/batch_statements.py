@@ -39,8 +39,11 @@ class Statement:
 
     @property
     def items(self) -> QuerySet[SettlementItem]:
-        """Return the items to paginate. `show` converts each to a line."""
-        return self.batch.items.select_related("transaction", "operation").order_by("id")
+        """Return the items to paginate. `show` converts each to a line.
+
+        Payments and refunds are read after a page of items: a join may be done for the rest of the batch, then sorted.
+        """
+        return self.batch.items.prefetch_related("transaction", "operation").order_by("id")
 
     def lines(self) -> Iterator[StatementLine]:
         """Yield all lines, including carried amounts, without loading them at once."""
