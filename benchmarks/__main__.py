@@ -26,6 +26,7 @@ QUICK = {  # the options of a small round
     "hot_merchants": "--rounds 1 --requests 200 --seconds 1 --delays 0 5",
     "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
     "settlement": "--payments 2000",
+    "large_database": "--rows 20000",
     "pages": "--transactions 5000 --views 5",
     "lists": "--rows 2000 20000 --turns 50 --views 5",
     "payment_links": "--links 2000 --payments 2000 --attempts 100 --views 5 --calls 60",
