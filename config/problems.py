@@ -146,8 +146,12 @@ def _as_api_exception(exception: Exception) -> exceptions.APIException:
             return answer()
     lock_timeout.note(exception)
     log.error("request failed", **summary_of(exception))
-    is_database_away = isinstance(exception, OperationalError | InterfaceError)
-    return TemporarilyUnavailable() if is_database_away else InternalError()
+    return TemporarilyUnavailable() if is_database_away(exception) else InternalError()
+
+
+def is_database_away(error: BaseException | None) -> bool:
+    """Return whether the database is unavailable, or didn't get to a request in time."""
+    return isinstance(error, OperationalError | InterfaceError)
 
 
 def _code(exception: exceptions.APIException) -> str:

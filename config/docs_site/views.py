@@ -4,6 +4,7 @@ Error pages are rendered without a request: no context processor, no session, no
 """
 
 import json
+import sys
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import groupby, pairwise
@@ -22,7 +23,7 @@ from config.error_codes import ERROR_CODES
 from config.error_details import DETAILS
 from config.openapi.answer_schemas import members_of
 from config.openapi.problem_examples import problem_example
-from config.problems import problem_response
+from config.problems import RETRY_AFTER, is_database_away, problem_response
 from dashboard.memberships import NotInThisRole
 from kit.api.field_codes import FIELD_CODES
 from payments import sandbox_guide
@@ -182,9 +183,16 @@ def too_many_requests(request: HttpRequest, exception: Exception | None = None) 
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer an exception that nothing else handled: 503 if the database is unavailable, otherwise 500."""
+    is_away = is_database_away(sys.exception())
     if request.path.startswith("/api/"):
-        return problem_response(request, "internal_error")
-    return _failure_page(request, HTTPStatus.INTERNAL_SERVER_ERROR)
+        answer = problem_response(request, "temporarily_unavailable" if is_away else "internal_error")
+    else:
+        status = HTTPStatus.SERVICE_UNAVAILABLE if is_away else HTTPStatus.INTERNAL_SERVER_ERROR
+        answer = _failure_page(request, status)
+    if is_away:
+        answer["Retry-After"] = str(RETRY_AFTER)
+    return answer
 
 
 def _failure_page(

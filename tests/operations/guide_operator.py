@@ -123,8 +123,13 @@ class Operator:
         form = {"csrfmiddlewaretoken": token[1], "email": "ada@example.com", "password": self.password}
         fields = [word for name, value in form.items() for word in ("--data-urlencode", f"{name}={value}")]
         url = f"https://{PAY}/dashboard/login/"
-        sent = self.host.request(url, *cookies, *fields, "--referer", url, method="POST")
-        assert sent.status == 302, sent.text
+
+        def has_passed() -> bool:  # 503: the thread's connection was of before a restart of PostgreSQL
+            sent = self.host.request(url, *cookies, *fields, "--referer", url, method="POST")
+            assert sent.status in {302, 503}, sent.text
+            return sent.status == 302
+
+        wait_until(has_passed, what="the sign-in")
         return jar
 
     def is_signed_in(self, jar: str) -> bool:

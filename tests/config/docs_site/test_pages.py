@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.handlers.wsgi import WSGIHandler
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from django.test import Client, RequestFactory
 
@@ -410,6 +411,24 @@ class TestFailures:
 
         assert answer.status_code == 500
         assert b"Something went wrong" in answer.content
+
+    @pytest.mark.parametrize(
+        "error", [OperationalError("a secret of ours"), InterfaceError("a secret of ours")], ids=type
+    )
+    def test_of_the_database_pass(self, visitor, monkeypatch, error):
+        """After a restart of PostgreSQL, the first request of each connection fails."""
+
+        def fail(*_args, **_kwargs):
+            raise error
+
+        monkeypatch.setattr(views, "render", fail)
+        visitor.raise_request_exception = False
+        answer = visitor.get("/")
+
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+        page = audited(answer)
+        assert "Not available at the moment" in page
+        assert "secret" not in page
 
     @pytest.mark.parametrize(
         ("error", "status", "heading"),
