@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 SLOTS = 500  # requests in flight; 100 silent endpoints with two places each still leave most of them free
 LEASE_MARGIN = 20.0  # seconds a lease lasts beyond the request timeout
-BATCH = 100
+BATCH = 50  # deliveries leased at once; 100 need 3.5 MB more memory (benchmarks/README.md)
 POLL = 0.05  # seconds between two polls while requests are in flight
 IDLE_POLL = 0.5  # seconds between two polls while it lingers
 DATABASE_PAUSE = 0.2  # seconds before a retry when the database is unavailable
