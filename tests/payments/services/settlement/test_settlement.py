@@ -1,6 +1,7 @@
 """Settlement from a successful payment to the wallet: batches, their items and their state transitions."""
 
 import json
+import re
 from datetime import UTC, date, datetime, timedelta
 from io import StringIO
 
@@ -226,7 +227,8 @@ class TestSettle:
         with CaptureQueriesContext(connection) as queries:
             next(steps)
 
-        locking = [query["sql"] for query in queries if query["sql"].endswith(f"LIMIT {batches.CHUNK}")]
+        limited = re.compile(rf"LIMIT {batches.CHUNK}( FOR UPDATE)?$")
+        locking = [query["sql"] for query in queries if limited.search(query["sql"])]
         assert len(locking) == 1
         assert last.strftime("%H:%M:%S.%f") in locking[0]
 
