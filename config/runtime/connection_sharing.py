@@ -34,12 +34,12 @@ class SharingWorker(BufferingWorker):
         self._served -= 1
         super().finish_request(conn, served)
 
-    def accept(self, listener: Any) -> None:
+    def accept(self, listener: Any) -> bool:
         if self.alive and self._is_busy() and not self._has_paused:
             self._pause()
-            return
+            return False
         self._has_paused = False
-        super().accept(listener)
+        return super().accept(listener)
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  (gunicorn's own)
         self._resume()

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from config import env, variable_names
+from config.runtime.closing_listeners import drop_new_connections_at_stop
 
 metrics_folder = tempfile.mkdtemp(prefix="sluice-metrics-")
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_folder
@@ -37,6 +38,9 @@ limit_request_field_size = 8190
 loglevel = "warning"
 forwarder_headers = ""  # no header may set SCRIPT_NAME, which would serve one path as another
 control_socket_disable = True
+
+
+when_ready = drop_new_connections_at_stop
 
 
 def child_exit(_server: Any, worker: Any) -> None:

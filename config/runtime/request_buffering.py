@@ -166,18 +166,22 @@ class BufferingWorker(ThreadWorker):
         self._lingering: dict[BufferedConnection, None] = {}
         self._expiry_at = 0.0
 
-    def accept(self, listener: Any) -> None:
+    def accept(self, listener: Any) -> bool:
+        """Accept a connection and begin to receive its request. Return False if none is waiting."""
         try:
             sock, client = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):
-            return
+        except BlockingIOError:
+            return False
+        except ConnectionAbortedError:
+            return True
         try:
             conn = BufferedConnection(self.cfg, sock, client, listener.getsockname())
         except OSError:  # the client disconnected
             sock.close()
-            return
+            return True
         self.nr_conns += 1
         self._receive(conn)
+        return True
 
     def on_client_socket_readable(self, conn: BufferedConnection, client: Any) -> None:
         """Receive the next request of a connection that was kept alive."""

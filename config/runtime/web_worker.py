@@ -1,7 +1,9 @@
 """gunicorn's threaded worker, which accepts all pending connections when it is stopped and seldom collects garbage."""
 
+import time
 from typing import Any
 
+from config.runtime.closing_listeners import HANDSHAKES_WITHIN
 from config.runtime.connection_sharing import SharingWorker
 from config.runtime.server_errors import ProblemAnswers
 from kit.garbage_collection import collect_less_often
@@ -9,11 +11,11 @@ from webhooks.listener_waits import waits
 
 
 class WebWorker(ProblemAnswers, SharingWorker):
-    """When it is stopped, the worker accepts the pending connections and closes the listener at once.
+    """When it is stopped, the worker accepts the pending connections and closes the listener soon.
 
     gunicorn's own worker keeps the listener open until its last request is finished. For seconds, the kernel would
     accept connections that are never read and finally reset. With a closed listener, later connections are refused, and a
-    proxy uses another host.
+    proxy uses another host. `closing_listeners` keeps the close from resetting any.
     """
 
     def init_process(self) -> None:
@@ -33,15 +35,20 @@ class WebWorker(ProblemAnswers, SharingWorker):
         super().handle_quit(sig, frame)
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  (gunicorn's own)
+        if not (
+            enabled or self.alive
+        ):  # if stopped while starting, it serves the pending connections, then ends
+            self._accept_begun_handshakes()
         super().set_accept_enabled(enabled)
-        if enabled or self.alive:  # if stopped while starting, it serves the pending connections, then ends
+        if enabled or self.alive:
             return
         for listener in self.sockets:
-            self._take_all_from(listener)
+            while self.accept(listener):
+                pass
             listener.close()
 
-    def _take_all_from(self, listener: Any) -> None:
-        taken = -1
-        while taken != self.nr_conns:
-            taken = self.nr_conns
-            self.accept(listener)
+    def _accept_begun_handshakes(self) -> None:
+        """Serve and accept as before, while the master's filter keeps others from beginning."""
+        end = time.monotonic() + HANDSHAKES_WITHIN
+        while (left := end - time.monotonic()) > 0:
+            self.wait_for_and_dispatch_events(left)

@@ -7,10 +7,12 @@ Run as `gunicorn -c python:tests.config.runtime.buffered_server tests.config.run
 import os
 import tempfile
 import time
+from functools import partial
 
 import django
 
 from config.runtime import request_buffering, response_buffering
+from config.runtime.closing_listeners import drop_new_connections_at_stop
 
 request_buffering.HEADERS_WITHIN = 3.0
 request_buffering.BODY_WITHIN = 3.0
@@ -27,12 +29,21 @@ threads = 2
 keepalive = 30
 loglevel = "error"
 control_socket_disable = True
+when_ready = drop_new_connections_at_stop
+slow_close = float(os.environ.get("SLOW_CLOSE", "0"))  # seconds between the last accept and the close
 
 
-def post_worker_init(_worker):
+def post_worker_init(worker):
     """Load the templates of the server's own error responses."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    for listener in worker.sockets:
+        listener.close = partial(_close_slowly, listener.close)
+
+
+def _close_slowly(close):
+    time.sleep(slow_close)
+    close()
 
 
 def echo(environ, start_response):
