@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -53,12 +54,21 @@ def main() -> None:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
     print(f"load average before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
     names = options.benchmarks or list(QUICK)
-    print_table([figure for name in names for figure in measure(name, quick=options.quick)])
+    figures: list[Figure] = []
+    failed = []
+    for name in names:
+        try:
+            figures += measure(name, quick=options.quick)
+        except subprocess.CalledProcessError:  # the others take too long to lose
+            failed.append(name)
+    print_table(figures)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 def measure(name: str, *, quick: bool) -> list[Figure]:
-    """Run one benchmark in its own process."""
-    print(f"\n== {name}", flush=True)
+    """Run one benchmark in its own process. Raises CalledProcessError."""
+    print(f"\n== {name} (at {datetime.now(tz=UTC):%H:%M} UTC)", flush=True)
     with TemporaryDirectory() as folder:
         file = Path(folder, "figures.json")
         chosen = QUICK[name].split() if quick else []
