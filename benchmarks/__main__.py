@@ -1,6 +1,6 @@
 """Run all benchmarks and print one table of figures: `make bench`.
 
-    .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; an hour and a half)
+    .venv/bin/python -m benchmarks                   (needs PostgreSQL, pgbench, Redis and the group bench; up to two hours)
     .venv/bin/python -m benchmarks --quick           (short rounds, to check that everything works)
     .venv/bin/python -m benchmarks ledger settlement
 
