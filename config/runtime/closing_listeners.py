@@ -3,7 +3,7 @@
 The kernel completes the handshake of a connection before a process accepts it. When the last process closes the
 listening socket, the kernel resets the connections that it has completed and none has accepted, and their requests with
 them. So the first step of a stop is a filter at the socket that drops requests for new connections; the handshakes that
-have begun are completed and accepted; then nothing is left to reset. Decision 0040.
+have begun are completed and accepted; then nothing is left to reset. Decision 0128.
 """
 
 import ctypes
@@ -36,7 +36,7 @@ def drop_new_connections_at_stop(server: Any) -> None:
 def _stop(server: Any, stop: Any, *arguments: Any, **options: Any) -> None:
     if not _others_listen(server):
         for listener in server.LISTENERS:
-            drop_new_connections(listener)
+            drop_new_connections(listener.sock)
     stop(*arguments, **options)
 
 
@@ -45,16 +45,16 @@ def _others_listen(server: Any) -> bool:
     return bool(server.systemd or server.reexec_pid or server.master_pid)
 
 
-def drop_new_connections(listener: Any) -> None:
+def drop_new_connections(listening: socket.socket) -> None:
     """Ignore requests for new connections, for all processes that share the socket.
 
     The client repeats its request after a second and is refused then, if the socket is closed.
     Linux only. Elsewhere, a stop may reset a connection.
     """
-    if sys.platform != "linux" or listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
+    if sys.platform != "linux" or listening.family not in (socket.AF_INET, socket.AF_INET6):
         return
     program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *one) for one in _DROP_SYN))
     # struct sock_fprog: the number of instructions, and their address
-    listener.sock.setsockopt(
+    listening.setsockopt(
         socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("@HP", len(_DROP_SYN), ctypes.addressof(program))
     )

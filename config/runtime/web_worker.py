@@ -35,13 +35,11 @@ class WebWorker(ProblemAnswers, SharingWorker):
         super().handle_quit(sig, frame)
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  (gunicorn's own)
-        if not (
-            enabled or self.alive
-        ):  # if stopped while starting, it serves the pending connections, then ends
-            self._accept_begun_handshakes()
-        super().set_accept_enabled(enabled)
-        if enabled or self.alive:
+        if enabled or self.alive:  # if stopped while starting, it serves the pending connections, then ends
+            super().set_accept_enabled(enabled)
             return
+        self._accept_begun_handshakes()
+        super().set_accept_enabled(enabled)
         for listener in self.sockets:
             while self.accept(listener):
                 pass

@@ -179,12 +179,12 @@ def _read(
     condition = Q() if position is None else order.beyond(position, is_older=is_older)
     if limit is not None:
         condition &= order.within(order.position(limit), is_older=is_older)
+    ordering = order.ordering(is_older=is_older)
     found: dict[Any, M] = {}
     for source in sources:
         rows = source.filter(condition) if condition else source
-        ordering = order.ordering(is_older=is_older)
         nearest = rows.select_related(None).order_by(*ordering).values("pk")[:size]
-        found |= {row.pk: row for row in source.filter(pk__in=nearest).order_by(*ordering)}
+        found |= {row.pk: row for row in source.filter(pk__in=nearest)}
     return sorted(found.values(), key=order.position, reverse=is_older)[:size]
 
 

@@ -6,7 +6,6 @@ import socket
 import threading
 import time
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +26,7 @@ class TestFilter:
             socket.create_connection(listening.getsockname()) as earlier,
             socket.socket() as later,
         ):
-            drop_new_connections(SimpleNamespace(sock=listening))
+            drop_new_connections(listening)
 
             later.settimeout(0.3)
             with pytest.raises(TimeoutError):
@@ -39,7 +38,7 @@ class TestFilter:
 
     def test_lets_the_client_be_refused_once_the_socket_is_closed(self):
         with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as later:
-            drop_new_connections(SimpleNamespace(sock=listening))
+            drop_new_connections(listening)
             later.settimeout(CLIENT_TIMEOUT)
             threading.Timer(0.2, listening.close).start()
 
@@ -50,7 +49,7 @@ class TestFilter:
             listening.bind(str(tmp_path / "socket"))
             listening.listen()
 
-            drop_new_connections(SimpleNamespace(sock=listening))
+            drop_new_connections(listening)
 
             later.connect(str(tmp_path / "socket"))
 
