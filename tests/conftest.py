@@ -27,6 +27,7 @@ from merchants.models import ApiKey
 from merchants.request_log import FailedCalls, RequestLog, request_log
 from payments.services import requery
 from payments.services.fee_rules import cached_rules
+from payments.services.rail_choices import cached_choices
 from payments.trace_numbers import trace_numbers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
@@ -99,12 +100,13 @@ def _events_fit_their_schemas() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clear_process_state() -> None:
-    """Clear counted calls, cached prices, reserved trace numbers and calls waiting for the log: the previous test rolled
-    back what they refer to.
+    """Clear counted calls, cached prices and connectors, reserved trace numbers and calls waiting for the log: the
+    previous test rolled back what they refer to, and a cache that it filled would expire during this one.
     """
     cache.clear()
     readiness.clear()
     cached_rules.cache_clear()
+    cached_choices.cache_clear()
     trace_numbers.discard()
     request_log._waiting.clear()
     request_log._failed = FailedCalls()
