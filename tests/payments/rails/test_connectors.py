@@ -22,13 +22,6 @@ SANDBOX = "payments.rails.sandbox.SandboxAcquirer"
 STAFF = Actor(name="staff@example.com")
 
 
-@pytest.fixture(autouse=True)
-def _no_cached_choices():
-    rail_choices.cached_choices.cache_clear()
-    yield
-    rail_choices.cached_choices.cache_clear()
-
-
 def choose(business, clock, **names):
     rail_choices.choose(RailChoice(business=business, **names), actor=STAFF, now=clock.now)
 
