@@ -3,7 +3,8 @@
 The kernel completes the handshake of a connection before a process accepts it. When the last process closes the
 listening socket, the kernel resets the connections that it has completed and none has accepted, and their requests with
 them. So the first step of a stop is a filter at the socket that drops requests for new connections; the handshakes that
-have begun are completed and accepted; then nothing is left to reset. Decision 0128.
+have begun are completed and accepted; then nothing is left to reset. Some kernels refuse the filter to a process without
+CAP_NET_ADMIN. A stop goes on without it then, and may reset a connection. Decision 0128.
 """
 
 import ctypes
@@ -35,9 +36,16 @@ def drop_new_connections_at_stop(server: Any) -> None:
 
 def _stop(server: Any, stop: Any, *arguments: Any, **options: Any) -> None:
     if not _others_listen(server):
+        _drop_new_connections_if_allowed(server)
+    stop(*arguments, **options)
+
+
+def _drop_new_connections_if_allowed(server: Any) -> None:
+    try:
         for listener in server.LISTENERS:
             drop_new_connections(listener.sock)
-    stop(*arguments, **options)
+    except OSError as refusal:
+        server.log.warning("Connections that begin during this stop may be reset: no filter (%s)", refusal)
 
 
 def _others_listen(server: Any) -> bool:
@@ -50,6 +58,10 @@ def drop_new_connections(listening: socket.socket) -> None:
 
     The client repeats its request after a second and is refused then, if the socket is closed.
     Linux only. Elsewhere, a stop may reset a connection.
+
+    Raises:
+        OSError: The kernel refuses the filter.
+
     """
     if sys.platform != "linux" or listening.family not in (socket.AF_INET, socket.AF_INET6):
         return

@@ -5,6 +5,7 @@ Run as `gunicorn -c python:tests.config.runtime.buffered_server tests.config.run
 """
 
 import os
+import socket
 import tempfile
 import time
 from functools import partial
@@ -29,8 +30,16 @@ threads = 2
 keepalive = 30
 loglevel = "error"
 control_socket_disable = True
-when_ready = drop_new_connections_at_stop
 slow_close = float(os.environ.get("SLOW_CLOSE", "0"))  # seconds between the last accept and the close
+
+SO_LOCK_FILTER = 44  # asm-generic/socket.h: refuses filters to everybody from now on
+
+
+def when_ready(server):
+    if "NO_FILTERS" in os.environ:
+        for listener in server.LISTENERS:
+            listener.sock.setsockopt(socket.SOL_SOCKET, SO_LOCK_FILTER, 1)
+    drop_new_connections_at_stop(server)
 
 
 def post_worker_init(worker):

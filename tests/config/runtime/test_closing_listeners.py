@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from config.runtime.closing_listeners import drop_new_connections
+from tests.config.runtime.buffered_server import THREAD_BUSY
 from tests.config.runtime.test_request_buffering import CLIENT_TIMEOUT, read_answer, request, server
 
 CLIENTS = 24
@@ -76,6 +77,21 @@ def test_stop_under_new_connections_resets_none(monkeypatch):
             client.join()
 
     assert set(outcomes) == {"answered", "refused"}
+
+
+@linux_only
+@pytest.mark.journey
+def test_stop_without_the_filter_serves_what_it_has_accepted(monkeypatch):
+    """Some kernels allow the filter only to a process with CAP_NET_ADMIN, which a container doesn't have."""
+    monkeypatch.setenv("NO_FILTERS", "1")
+    with server() as (port, process), socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.settimeout(CLIENT_TIMEOUT)
+        connection.sendall(b"GET /process HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(THREAD_BUSY / 2)
+        process.send_signal(signal.SIGTERM)
+
+        status, _ = read_answer(connection)
+        assert (status, process.wait(timeout=20)) == ("200", 0)
 
 
 def connect_until(over, port, outcomes):
