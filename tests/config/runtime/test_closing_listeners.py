@@ -11,7 +11,15 @@ import pytest
 
 from config.runtime.closing_listeners import drop_new_connections
 from tests.config.runtime.buffered_server import THREAD_BUSY
-from tests.config.runtime.test_request_buffering import CLIENT_TIMEOUT, read_answer, request, server
+from tests.config.runtime.test_connection_sharing import TURN
+from tests.config.runtime.test_request_buffering import (
+    CLIENT_TIMEOUT,
+    call,
+    connect,
+    read_answer,
+    request,
+    server,
+)
 
 CLIENTS = 24
 PAUSE = 0.05  # seconds of a client between two connections
@@ -84,9 +92,9 @@ def test_stop_under_new_connections_resets_none(monkeypatch):
 def test_stop_without_the_filter_serves_what_it_has_accepted(monkeypatch):
     """Some kernels allow the filter only to a process with CAP_NET_ADMIN, which a container doesn't have."""
     monkeypatch.setenv("NO_FILTERS", "1")
-    with server() as (port, process), socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.settimeout(CLIENT_TIMEOUT)
-        connection.sendall(b"GET /process HTTP/1.1\r\nHost: a\r\n\r\n")
+    with server() as (port, process), connect(port) as connection:
+        assert call(port) == ("200", "5")  # it has started
+        connection.sendall(TURN)
         time.sleep(THREAD_BUSY / 2)
         process.send_signal(signal.SIGTERM)
 
