@@ -7,19 +7,21 @@ first answer again, and an authorisation that arrives after its reversal is decl
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from iso4217 import Currency
 
-from payments import sandbox_triggers
-from payments.bank_statement_parser import COLUMNS, IN, OUT
-from payments.business_days import business_day
-from payments.cards import has_expired
-from payments.outcomes import EXPIRED_CARD, Outcome
+from payments.rails.iso8583 import answers
 from payments.rails.iso8583.messages import PURCHASE, RETURN, Message, answer_to
-from payments.sandbox_triggers import Special
+from payments.rules import sandbox_triggers
+from payments.rules.bank_statement_parser import COLUMNS, IN, OUT
+from payments.rules.business_days import business_day
+from payments.rules.cards import has_expired
+from payments.rules.outcomes import EXPIRED_CARD, Outcome
+from payments.rules.sandbox_triggers import Special
 
 APPROVED, INVALID, TOO_LARGE, ALREADY_REVERSED, NOT_FOUND = "00", "12", "13", "21", "25"
 
@@ -50,9 +52,13 @@ class Entry:
     @property
     def charged(self) -> int:
         """Return the amount charged to the cardholder, before refunds."""
-        if self.is_reversed or self.code != APPROVED:
+        if self.is_reversed or not self.is_approved:
             return 0
         return self.amount if self.is_purchase else self.captured
+
+    @property
+    def is_approved(self) -> bool:
+        return self.code in answers.APPROVED | {answers.NO_REASON_TO_DECLINE, answers.PARTLY_APPROVED}
 
     def clear(self, message: Message, amount: int, direction: str) -> None:
         day = business_day(datetime.now(UTC))
@@ -61,7 +67,7 @@ class Entry:
     @property
     def reserved(self) -> int:
         is_open = not self.is_purchase and not self.is_reversed and not self.captured
-        return self.amount if is_open and self.code == APPROVED else 0
+        return self.amount if is_open and self.is_approved else 0
 
 
 class AcquirerLedger:
@@ -69,6 +75,7 @@ class AcquirerLedger:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.next_codes: deque[str] = deque()  # of the next authorisations, instead of the table's
         self._answers: dict[tuple[str, str, str], Message] = {}  # the first answers, by class, STAN and RRN
         self._entries: dict[tuple[str, str], Entry] = {}  # by STAN and transmission time
         self._early_reversals: set[tuple[str, str]] = set()
@@ -94,6 +101,11 @@ class AcquirerLedger:
         with self._lock:
             self._early_reversals.clear()
 
+    def delete_authorisations(self) -> None:
+        """Delete the authorisations, whose reversals will then find no original."""
+        with self._lock:
+            self._entries.clear()
+
     def positions(self) -> dict[str, dict[str, int]]:
         return {rrn: self.position(rrn) for rrn in list(self._by_rrn)}
 
@@ -118,18 +130,19 @@ class AcquirerLedger:
 
     def _authorise(self, question: Message) -> Message:
         place = question.fields[11], question.fields[7]
+        code = self.next_codes.popleft() if self.next_codes else card_decision(question)
         entry = Entry(
             is_purchase=question.type[1] == "2",
-            amount=int(question.fields[4]),
-            code=INVALID if place in self._early_reversals else card_decision(question),
+            amount=int(question.fields[4]) // (2 if code == answers.PARTLY_APPROVED else 1),
+            code=INVALID if place in self._early_reversals else code,
             currency=question.fields[49],
         )
-        if entry.is_purchase and entry.code == APPROVED:
+        if entry.is_purchase and entry.is_approved:
             entry.clear(question, entry.amount, IN)
         self._entries[place] = entry
         self._by_rrn[question.fields[37]] = place
         number = int(question.fields[11]) * 10_000 + int(question.fields[7][-4:])
-        more = {"f38": f"{number % 10**6:06}"} if entry.code == APPROVED else {}
+        more = {"f38": f"{number % 10**6:06}"} if entry.is_approved else {}
         return answer_to(question, entry.code, f63=f"{number:021}", **more)
 
     def _capture(self, question: Message) -> str:

@@ -11,14 +11,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPSConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from payments import sandbox_triggers
-from payments.bank_statement_parser import COLUMNS, IN, OUT
-from payments.business_days import business_day
 from payments.rails.bank_signing import (
     CLIENT_HEADER,
     SIGNATURE_HEADER,
@@ -27,12 +22,15 @@ from payments.rails.bank_signing import (
     is_signed,
     request_signature,
 )
+from payments.rules import sandbox_triggers
+from payments.rules.bank_statement_parser import COLUMNS, IN, OUT
+from payments.rules.business_days import business_day
 from payments.simulators.fault_injection import ANSWER, Fault, FaultKind, UnknownFault
+from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, post, written
 
 DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
 TOLERANCE = 300  # seconds between the two clocks
 NOTIFICATION_TIMEOUT = 10  # seconds
-HANGING = 3600.0  # seconds that the connection of a withheld answer stays open
 
 
 @dataclass(slots=True)
@@ -70,6 +68,7 @@ class BankLedger:
         self._lock = threading.Lock()
         self._transfers: dict[str, Transfer] = {}
         self._lines: list[str] = []  # of the statement
+        self.next_codes: deque[str] = deque()  # answers to the next transfers, whatever became of them
 
     def send(self, order: dict[str, Any]) -> dict[str, Any]:
         reference, account = order["reference"], order["beneficiary"]["account_number"]
@@ -85,6 +84,8 @@ class BankLedger:
             )
             if code == DONE:
                 self._note(reference, made.amount, made.currency, OUT)
+            if self.next_codes:
+                return made.document(reference) | {"response_code": self.next_codes.popleft()}
         document = made.document(reference)
         return document | {"response_code": UNKNOWN} if is_lost else document
 
@@ -154,11 +155,8 @@ class BankLedger:
         return {reference: self.paid(reference) for reference in list(self._transfers)}
 
 
-class BankSimulator(ThreadingHTTPServer):
-    """An HTTP server on localhost."""
-
-    daemon_threads = True
-    request_queue_size = 64
+class BankSimulator(SimulatorServer):
+    """The bank as a server on localhost."""
 
     def __init__(
         self,
@@ -169,17 +167,11 @@ class BankSimulator(ThreadingHTTPServer):
         notify_url: str = "",
         notify_key: str = "",
     ) -> None:
-        super().__init__(("127.0.0.1", port), _Exchange)
+        super().__init__(_Exchange, port=port)
         self.books = BankLedger()
         self.plan: deque[Fault] = deque()  # faults of the next calls, one each
         self.client_id, self.key = client_id, key
         self.notify_url, self.notify_key = notify_url, notify_key  # of the service to notify
-        self.is_over = threading.Event()  # ends hanging calls
-        self.port: int = self.server_address[1]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def return_payout(self, reference: str, *, amount: int | None = None, reason: str = "") -> dict[str, Any]:
         """Return a transfer, and notify the service if its URL is configured.
@@ -200,36 +192,20 @@ class BankSimulator(ThreadingHTTPServer):
             "answer": _notify(url, path, key, notification) if url else None,
         }
 
-    def stop(self) -> None:
-        self.is_over.set()
-        self.shutdown()
-        self.server_close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore disconnecting callers."""
-
-
-class _Exchange(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Exchange(Conversation):
     server: BankSimulator
 
-    def do_GET(self) -> None:
-        self._exchange(b"")
-
-    def do_POST(self) -> None:
-        self._exchange(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-
-    def log_message(self, *arguments: Any) -> None:
-        """Log nothing, because the books record every call."""
-
-    def _exchange(self, body: bytes) -> None:
-        path = urlsplit(self.path).path
+    def _exchange(self) -> None:
+        body, path = self.read_body(), urlsplit(self.path).path
         if path.startswith("/control"):
             return self._control(body)
         if not self._is_ours(body):
             return self._send(HTTPStatus.UNAUTHORIZED, {"response_code": "63"})
         fault = self.server.plan.popleft() if self.server.plan else ANSWER
         return self._misbehave(fault, path, body)
+
+    do_GET = do_POST = _exchange  # noqa: N815  (names of the library)
 
     def _misbehave(self, fault: Fault, path: str, body: bytes) -> None:
         kind = fault.kind
@@ -290,29 +266,20 @@ class _Exchange(BaseHTTPRequestHandler):
         body = json.dumps(document).encode()
         asked = self.headers.get(SIGNATURE_HEADER, "")
         signature = answer_signature(self.server.key, asked=asked, body=body)
-        head = (
-            f"HTTP/1.1 {int(status)} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\n{SIGNATURE_HEADER}: {signature}\r\n\r\n"
-        )
-        whole = head.encode() + body
+        headers = {"Content-Type": "application/json", SIGNATURE_HEADER: signature}
+        whole = written(status, headers, body)
         match kind:
             case FaultKind.HALF:
-                self.wfile.write(whole[: len(head) + len(body) // 2])
+                self.wfile.write(whole[: len(whole) - len(body) + len(body) // 2])
                 self.close_connection = True
             case FaultKind.GARBAGE:
                 self.wfile.write(whole.replace(b"00", b"ZZ"))
             case FaultKind.DRIP:
-                self._drip(whole, pause)
+                self.drip(whole, pause)
             case FaultKind.REDIRECT:
                 self.wfile.write(_redirect(self.path))
             case _:
                 self.wfile.write(whole)
-
-    def _drip(self, whole: bytes, pause: float) -> None:
-        for byte in whole:
-            if self.server.is_over.wait(pause):
-                return
-            self.wfile.write(bytes([byte]))
 
 
 def _today() -> date:
@@ -324,20 +291,16 @@ def _notify(url: str, path: str, key: str, notification: dict[str, Any]) -> dict
     body = json.dumps(notification).encode()
     timestamp = str(int(time.time()))
     signature = hmac.digest(key.encode(), timestamp.encode() + b"." + body, "sha256").hex()
-    parts = urlsplit(url)
-    connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = connect(parts.netloc, timeout=NOTIFICATION_TIMEOUT)
     headers = {
         "Content-Type": "application/json",
         "X-Bank-Timestamp": timestamp,
         "X-Bank-Signature": signature,
     }
-    try:
-        connection.request("POST", path, body, headers)
-        response = connection.getresponse()
-        return {"status": response.status, "body": response.read().decode(errors="replace")}
-    finally:
-        connection.close()
+    parts = urlsplit(url)
+    status, answer = post(
+        f"{parts.scheme}://{parts.netloc}{path}", headers, body, timeout=NOTIFICATION_TIMEOUT
+    )
+    return {"status": status, "body": answer.decode(errors="replace")}
 
 
 def _redirect(path: str) -> bytes:

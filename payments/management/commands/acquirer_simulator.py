@@ -2,38 +2,29 @@ import asyncio
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
-
 from merchants.commands import until_interrupted
+from payments.simulator_command import SimulatorCommand, port_errors
 from payments.simulators.acquirer import AcquirerSimulator
 
 
-class Command(BaseCommand):
+class Command(SimulatorCommand):
     help = (
         "Run a simulated ISO 8583 acquirer that answers by the sandbox's outcome table. It listens on localhost "
         "only. Send commands to the control port, one JSON object per line. "
         "Example: manage.py acquirer_simulator --port 8583 --control-port 8584"
     )
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8583, help="ISO 8583 (default 8583)")
         parser.add_argument("--control-port", type=int, default=8584, help="commands (default 8584)")
 
     def handle(self, *, port: int, control_port: int, **options: Any) -> None:
-        if not settings.SANDBOX:
-            raise CommandError("Simulators don't run in production (ENVIRONMENT).", returncode=2)
         simulator = AcquirerSimulator(port=port, control_port=control_port)
-        try:
-            with until_interrupted():
-                asyncio.run(simulator.serve(when_ready=lambda: self._announce(simulator)))
-        except OSError as problem:
-            raise CommandError(f"The port cannot be used: {problem.strerror}.") from None
+        with port_errors(), until_interrupted():
+            asyncio.run(simulator.serve(when_ready=lambda: self._say_ports(simulator)))
 
-    def _announce(self, simulator: AcquirerSimulator) -> None:
-        self.stdout.write(
+    def _say_ports(self, simulator: AcquirerSimulator) -> None:
+        self.announce(
             f"The acquirer listens on 127.0.0.1:{simulator.port} and accepts commands on "
-            f"127.0.0.1:{simulator.control_port}. Press Ctrl-C to stop it."
+            f"127.0.0.1:{simulator.control_port}."
         )
-        self.stdout.flush()

@@ -3,8 +3,8 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
-from kit.plurals import counted
-from kit.progress import show_progress
+from kit.terminal.progress import show_progress
+from kit.text.plurals import counted
 from ledger.invariants import Invariant, check, lacks_statistics
 from merchants.commands import Document, DocumentCommand
 from payments.invariants.registry import INVARIANTS
@@ -13,7 +13,8 @@ from payments.invariants.registry import INVARIANTS
 class Command(DocumentCommand):
     help = (
         "Check every money invariant and list the rows that break one. Exits with 1 if there are any. Reads only, "
-        "so it can run on a live system. docs/invariants.md lists the checks. Example: manage.py check_ledger --json"
+        "so it can run on a live system. docs/operations/invariants.md lists the checks."
+        " Example: manage.py check_ledger --json"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -74,7 +75,7 @@ class Command(DocumentCommand):
 
 
 def explained(invariant: Invariant) -> str:
-    """Return the part of docs/invariants.md about an invariant."""
+    """Return the section of docs/operations/invariants.md about an invariant."""
     return f"## {invariant.name}\n\n{invariant.rule}\n\n```sql\n{_flush_left(invariant.sql)}\n```\n"
 
 

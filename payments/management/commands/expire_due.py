@@ -4,8 +4,8 @@ from itertools import chain, repeat
 from typing import Any
 
 from kit.db.clock import database_now
-from kit.plurals import counted
-from kit.progress import show_progress
+from kit.terminal.progress import show_progress
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from payments.services import expiry
 

@@ -1,24 +1,27 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from kit.api.fields.strict_fields import CURRENCIES
 from kit.db import clock
-from kit.money import money
-from kit.plurals import counted
-from merchants.audit import Actor
+from kit.money.money import money
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
-from payments import bank_statement_parser
+from merchants.people.audit import Actor
 from payments.models import Reconciliation, ReconciliationLine
+from payments.rules import bank_statement_parser
 from payments.services.reconciliation import reconciliation
 from payments.services.reconciliation.reconciliation import Finding, Report
 
 Result = ReconciliationLine.Result
 LONGEST_ACTOR = 254  # characters, the column's length
 LARGEST_FILE = 256 * 1024 * 1024  # bytes
+EXAMPLE = "manage.py reconcile --file acquirer.csv --source acquirer --from 2026-01-01 --to 2026-01-31"
 LABELS = {
     Result.DIFFERENT: "different",
     Result.MISSING_HERE: "missing here",
@@ -33,7 +36,7 @@ class Command(DocumentCommand):
         "direction (in or out). Nothing is changed. --apply records the result and moves no money. Exits with 1 "
         "if anything differs, and with 2 if a line is invalid: invalid lines are listed, the others are compared, "
         "and nothing is recorded. "
-        "Example: manage.py reconcile --file acquirer-2026-01-31.csv --source acquirer"
+        f"Example: {EXAMPLE}"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -44,11 +47,29 @@ class Command(DocumentCommand):
             default=Reconciliation.Source.BOTH.value,
             help="who issued the statement; decides which ledger lines must be on it (default: both)",
         )
+        parser.add_argument("--from", dest="first", metavar="D", help="the first business day (required)")
+        parser.add_argument("--to", dest="last", metavar="D", help="the last business day (required)")
+        parser.add_argument("--currency", metavar="C", help="compare this currency only (default: all)")
         parser.add_argument("--apply", action="store_true", help="record the result")
         parser.add_argument("--by", default="reconcile", metavar="WHO", help="the name to record")
         super().add_arguments(parser)
 
-    def handle(self, *, file: Path, source: str, apply: bool, by: str, json: bool, **options: Any) -> None:
+    def handle(
+        self,
+        *,
+        file: Path,
+        source: str,
+        first: str | None,
+        last: str | None,
+        currency: str | None,
+        apply: bool,
+        by: str,
+        json: bool,
+        **options: Any,
+    ) -> None:
+        first_day, last_day = _period(first, last)
+        if currency is not None and currency not in CURRENCIES:
+            raise CommandError("--currency must be a code of ISO 4217, such as NGN.", returncode=2)
         content = _read(file)
         if not by.strip() or len(by) > LONGEST_ACTOR:
             raise CommandError(f"--by must have 1 to {LONGEST_ACTOR} characters.", returncode=2)
@@ -56,7 +77,13 @@ class Command(DocumentCommand):
             statement = bank_statement_parser.read(content)
         except bank_statement_parser.InvalidStatement as wrong:
             raise CommandError(f"{file.name} was not compared:\n{wrong}", returncode=2) from None
-        report = reconciliation.compare(statement.rows, source=Reconciliation.Source(source))
+        report = reconciliation.compare(
+            statement.rows,
+            source=Reconciliation.Source(source),
+            first=first_day,
+            last=last_day,
+            currency=currency,
+        )
         recorded = None
         if apply and not statement.errors:
             recorded = reconciliation.record(
@@ -94,6 +121,21 @@ class Command(DocumentCommand):
         yield f"Recorded as {document['recorded']}." if document["recorded"] else "Nothing was recorded."
 
 
+def _period(first: str | None, last: str | None) -> tuple[date, date]:
+    days = [_day("--from", first), _day("--to", last)]
+    if days[0] > days[1]:
+        raise CommandError(f"--from must not be after --to.\nExample: {EXAMPLE}", returncode=2)
+    return days[0], days[1]
+
+
+def _day(option: str, text: str | None) -> date:
+    cell = bank_statement_parser.CELLS["day"]
+    day: date | None = cell.read(text or "")
+    if day is None:
+        raise CommandError(f"{option} must be {cell.says}.\nExample: {EXAMPLE}", returncode=2)
+    return day
+
+
 def _side(name: str, value: Any, finding: Document) -> str:
     """Return one side of a difference, with an amount formatted as money."""
     return money(value, finding["currency"]) if name == "amount" else str(value)
@@ -112,6 +154,7 @@ def _read(file: Path) -> bytes:
 def _document(report: Report, recorded: Reconciliation | None) -> Document:
     return {
         "source": report.source.value,
+        "currency": report.currency,
         "first_day": report.first_day.isoformat(),
         "last_day": report.last_day.isoformat(),
         "counts": report.counts,

@@ -1,15 +1,16 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from kit.money import money
-from kit.plurals import counted
+from kit.money.money import money
+from kit.terminal.terminal import TerminalCommand
+from kit.text.plurals import counted
 from merchants.commands import chosen_business
-from payments.services.link_recounts import Recount, recount
+from payments.services.links.link_recounts import Recount, recount
 
 
-class Command(BaseCommand):
+class Command(TerminalCommand):
     help = (
         "Recount the held and paid uses of payment links from their payments. Run it at the end of an upgrade during "
         "which processes of a release without payment links finished payments: until then, links only hold too many "

@@ -3,10 +3,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from kit.db.clock import database_now
-from kit.plurals import counted
-from kit.progress import show_progress
+from kit.terminal.progress import show_progress
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
-from payments.services import requery
+from payments.services import return_matching
+from payments.services.rails import requery
 
 
 class Command(DocumentCommand):
@@ -28,6 +29,8 @@ class Command(DocumentCommand):
             if dry_run
             else list(show_progress(requery.requery(unknown), total=len(unknown), stream=self.stderr))
         )
+        if not dry_run:
+            return_matching.match_ended()
         document = {
             "dry_run": dry_run,
             "queried": len(unknown) if dry_run else len(asked),

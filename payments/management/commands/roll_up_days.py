@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kit.db import clock
-from kit.plurals import counted
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from payments.services.reporting import daily_totals
 

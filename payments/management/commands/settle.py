@@ -3,13 +3,16 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
+from django.conf import settings
+from django.core.management import CommandError
+
 from kit.db import clock
-from kit.money import money
-from kit.plurals import counted
-from kit.progress import show_progress
+from kit.money.money import money
+from kit.terminal.progress import show_progress
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
-from payments import business_days
 from payments.models import SettlementBatch
+from payments.rules import business_days
 from payments.services.settlement import batches
 
 
@@ -34,11 +37,18 @@ class Command(DocumentCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="show what would be settled without changing anything"
         )
+        parser.add_argument(
+            "--unfinished", action="store_true", help="also settle a day that is not over (sandbox only)"
+        )
         super().add_arguments(parser)
 
-    def handle(self, *, date: date | None, dry_run: bool, json: bool, **options: Any) -> None:
+    def handle(
+        self, *, date: date | None, dry_run: bool, unfinished: bool, json: bool, **options: Any
+    ) -> None:
         now = clock.now()
         until = date or business_days.last_business_day(now)
+        if until > business_days.last_business_day(now):
+            _require_unfinished(until, is_asked_for=unfinished)
         work = batches.due(until=until)
         found = [_found(one) for one in work] if dry_run else self._settle(work)
         self.show({"date": until.isoformat(), "dry_run": dry_run, "batches": found}, as_json=json)
@@ -70,6 +80,16 @@ class Command(DocumentCommand):
             f"{verb} {counted(payments, 'payment')} up to the end of {document['date']} "
             f"in {counted(len(document['batches']), 'batch', 'batches')}."
         )
+
+
+def _require_unfinished(day: date, *, is_asked_for: bool) -> None:
+    """Refuse a day that is not over: its later payments would join a batch that staff may have approved."""
+    ends_at = business_days.begins_at(business_days.day_after(day))
+    said = f"The business day {day.isoformat()} ends at {ends_at:%Y-%m-%d %H:%M} (Africa/Lagos)."
+    if not settings.SANDBOX:
+        raise CommandError(f"{said} Settle it after that.", returncode=2)
+    if not is_asked_for:
+        raise CommandError(f"{said} To settle it in the sandbox before, add --unfinished.", returncode=2)
 
 
 def _figure(one: Document, name: str) -> str:

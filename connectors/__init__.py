@@ -1,0 +1,1 @@
+"""Connectors to providers, one package each, with a simulator of each provider."""

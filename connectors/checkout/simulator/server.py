@@ -1,0 +1,77 @@
+"""The simulator as an HTTP server on this machine. Its webhooks are sent by a thread.
+
+POST /control takes the instructions of `control.py`, without a key.
+"""
+
+import json
+from http import HTTPStatus
+
+from connectors.checkout.simulator.calls import call_of
+from connectors.checkout.simulator.control import carry_out
+from connectors.checkout.simulator.faults import LOST, CallFault
+from connectors.checkout.simulator.simulator import Answer, Simulator, garbled
+from payments.simulators.fault_injection import FaultKind
+from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, written
+
+POLL = 0.1  # seconds between two looks for due webhooks
+LARGEST_BODY = 10 * 2**20
+
+
+class CheckoutServer(SimulatorServer):
+    """Serves a simulator, and delivers its webhooks from a thread of its own."""
+
+    def __init__(self, *, port: int = 0, simulator: Simulator | None = None) -> None:
+        super().__init__(_Conversation, port=port)
+        self.simulator = simulator or Simulator()
+        self.simulator.account.base_url = self.url
+        self.repeat(self.simulator.deliver, every=POLL)
+
+
+class _Conversation(Conversation):
+    server: CheckoutServer
+
+    def _converse(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        if length > LARGEST_BODY:
+            self.close_connection = True
+            return self._send(Answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {}, b""))
+        body = self.rfile.read(length)
+        if self.path.startswith("/control"):
+            return self._control(body)
+        call = call_of(self.command, self.path, dict(self.headers), body)
+        return self._answer(*self.server.simulator.exchange(call, wait=self.server.is_over.wait))
+
+    do_GET = do_POST = do_PUT = _converse  # noqa: N815  (names of the library)
+
+    def _control(self, body: bytes) -> None:
+        try:
+            state = carry_out(self.server.simulator, json.loads(body or b"{}"))
+        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            return self._send(
+                Answer(HTTPStatus.BAD_REQUEST, {}, json.dumps({"error": str(problem)}).encode())
+            )
+        headers = {"Content-Type": "application/json"}
+        return self._send(Answer(HTTPStatus.OK, headers, json.dumps(state, default=str).encode()))
+
+    def _answer(self, answer: Answer, fault: CallFault) -> None:
+        kind, wait = fault.fault.kind, self.server.is_over.wait
+        if kind is FaultKind.DELAY:
+            wait(fault.seconds)
+        if kind in {FaultKind.SWALLOW, FaultKind.LOSE}:
+            wait(HANGING)
+        self.close_connection = self.close_connection or kind in LOST
+        match kind:
+            case FaultKind.SWALLOW | FaultKind.LOSE | FaultKind.CUT | FaultKind.LOSE_AND_CUT:
+                return
+            case FaultKind.HALF:
+                whole = written(*answer)
+                self.wfile.write(whole[: len(whole) // 2])
+            case FaultKind.GARBAGE:
+                self._send(answer._replace(body=garbled(answer.body)))
+            case FaultKind.TWICE:
+                self.wfile.write(written(*answer) * 2)
+            case _:
+                self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
+        self.wfile.write(written(*answer))
