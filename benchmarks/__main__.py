@@ -22,21 +22,14 @@ FOLDER = Path(__file__).parent
 QUICK = {  # the options of a small round
     "api": "--rounds 1 --requests 200 --rows 1000",
     "webhooks": "--rounds 1 --backlog 2000 --seconds 3",
-    "virtual_accounts": "--rounds 1 --requests 200 --seconds 3 --pool 20000 --due 2000",
     "capacity": "--payments 300 --warm-up 50",
-    "hot_merchants": "--rounds 1 --requests 200 --seconds 1 --delays 0 5",
     "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
     "settlement": "--payments 2000",
-    "large_database": "--rows 20000",
     "pages": "--transactions 5000 --views 5",
     "lists": "--rows 2000 20000 --turns 50 --views 5",
-    "payment_links": "--links 2000 --payments 2000 --attempts 100 --views 5 --calls 60",
     "search": "--rows 20000 --turns 5",
-    "retention": "--rows 20000 --rounds 1",
     "soak": "--minutes 0.2 --measure 3",
     "slow_clients": "--seconds 2",
-    "listeners": "--seconds 2 --rounds 1",
-    "hanging_bank": "--minutes 0.5 --hanging 0.3 --rate 5",
 }
 
 

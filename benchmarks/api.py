@@ -1,9 +1,10 @@
 """Speed of the API, as ratios to two yardsticks measured in the same run.
 
-    .venv/bin/python benchmarks/api.py            (needs PostgreSQL and pgbench)
+    .venv/bin/python benchmarks/api.py            (needs PostgreSQL, pgbench and Redis)
     .venv/bin/python benchmarks/api.py --rounds 3 --requests 2000 --rows 10000
 
-The service and the echo run under gunicorn with 2 workers of 4 threads. One client with 16 connections alternates
+The service and the echo run under gunicorn with 2 workers of 4 threads, the service as in production: with Redis, and
+with a webhook endpoint of each merchant. One client with 16 connections alternates
 between them in a closed loop. Payments of one merchant are booked on the same three accounts, one after the other, so
 they are measured for one merchant and for several. Machines are shared and noisy: compare ratios, not rates.
 """
@@ -33,6 +34,7 @@ from benchmarks.parts import Part, run_parts
 from benchmarks.pgbench import BOOKING, choosing, pgbench_rate
 from tests import orders
 from tests.clients import Credentials, signed_headers
+from tests.faults.processes import Redis
 from tests.journeys.service import PROJECT, Service, free_port, start_service, wait_until_open
 
 CONNECTIONS = 16
@@ -49,8 +51,17 @@ def api(options: argparse.Namespace) -> Iterator[Figure]:
     """Compare the service with the echo, with few and many rows, and then with pgbench."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        redis = Redis(folder)
+        redis.start()
+        stack.callback(redis.kill)
         service = stack.enter_context(
-            start_service(folder, LOG_REQUESTS="False", LOG_LEVEL="WARNING", REDIS_URL="")
+            start_service(
+                folder,
+                REDIS_URL=f"redis://127.0.0.1:{redis.port}/0",
+                LOG_REQUESTS="False",
+                LOG_LEVEL="WARNING",
+                REQUEST_LOG_READS="False",
+            )
         )
         bench = Bench(service, stack.enter_context(echo()), options.requests)
         bench.warm_up()
@@ -85,11 +96,18 @@ class Bench:
         self.port = urlsplit(service.base_url).port or 0
         self.echo_port = echo_port
         self.requests = requests
-        self.merchants = [
-            service.credentials,
-            *(service.open_business(f"Shop {number}").credentials for number in range(1, MERCHANTS)),
-        ]
+        names = [f"Shop {number}" for number in range(1, MERCHANTS)]
+        self.merchants = [service.credentials, *(service.open_business(name).credentials for name in names)]
+        for business in (service.business, *names):
+            self._configure_webhook(business)
         self.made: list[tuple[Credentials, str, bytes]] = []  # merchant, reference and body
+
+    def _configure_webhook(self, business: str) -> None:
+        """Give a business an endpoint, so that payments store deliveries. No process sends them."""
+        hook = ("--business", business, "--url", "http://127.0.0.1:9/", "--events", "payment")
+        configured = self.service.command("configure_webhook", *hook)
+        if configured.returncode:
+            raise SystemExit(configured.stderr)
 
     def warm_up(self) -> None:
         for requests in (self.creates(400, of=self.merchants), self.lookups(400)):
@@ -139,7 +157,7 @@ class Bench:
         return [signed(merchant, "GET", f"/api/payments/{reference}") for merchant, reference, _ in chosen]
 
     def replays(self, count: int) -> list[bytes]:
-        """Return payments that were made before. Their card is compared under a lock (decision 0062)."""
+        """Return payments that were made before. Their card is compared under a lock (decision 0017)."""
         chosen = [secrets.choice(self.made) for _ in range(count)]
         return [signed(merchant, "POST", "/api/payments", body) for merchant, _, body in chosen]
 

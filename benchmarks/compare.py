@@ -59,8 +59,7 @@ def main() -> None:
 def parsed(arguments: list[str]) -> argparse.Namespace:
     """Parse the command's arguments.
 
-    Raises:
-        SystemExit: they are invalid, or ask for help.
+    :raises SystemExit: they are invalid, or ask for help
     """
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.compare",

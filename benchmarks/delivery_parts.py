@@ -3,34 +3,79 @@
 import argparse
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from json import dumps, loads
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
+from benchmarks.cpu_time import cpu_seconds, used_between
 from benchmarks.figures import Figure, percentile
 from benchmarks.load import drive, http_request
-from benchmarks.stack import Stack, cpu_share, stack
+from benchmarks.stack import Process, Stack, child_of, cpu_share, stack
 from tests import orders
 from tests.clients import Credentials, signed_headers
 from tests.journeys.service import start_service
 
+CPU_RATE = 50  # events per second at which the CPU of an event has a target
 DUE = 10_000  # rows of the business whose endpoint hangs
 SHOPS = 50
 
 
+RATES = (20, 50, 200)  # events per second
+SENDERS = ("a Celery worker", "deliver_webhooks")
+
+
 def latency(options: argparse.Namespace) -> Iterator[Figure]:
-    """Latency from commit to receiver, at 200 events per second."""
+    """Latency from commit to receiver at steady rates, and the sender's CPU, of both kinds of sender."""
+    for sender in SENDERS:
+        with stack() as running:
+            running.run_with_django("benchmarks.shops", running.sink.url, "100")
+            with _one(sender, running) as processes:
+                published(running, 200, 3)  # warm
+                for rate in RATES:
+                    yield from _at(rate, sender, running, processes, seconds=options.seconds)
+
+
+@contextmanager
+def _one(sender: str, running: Stack) -> Iterator[list[Process]]:
+    """Run one sender of a kind."""
+    with (
+        running.workers() if sender == SENDERS[0] else running.running("manage", "deliver_webhooks") as found
+    ):
+        yield found
+
+
+def _at(
+    rate: int, sender: str, running: Stack, processes: list[Process], *, seconds: float
+) -> Iterator[Figure]:
+    pids = [child_of(process).pid for process in processes]
+    before = cpu_seconds(pids)
+    delays = published(running, rate, seconds)
+    used = used_between(before, cpu_seconds(pids)) * 1000 / len(delays)
+    name = f"{sender}, {rate} events/s"
+    yield Figure(f"{name}: p50 from commit to receiver", percentile(delays, 0.5), "ms", 10)
+    yield Figure(f"{name}: p95", percentile(delays, 0.95), "ms", 20)
+    yield Figure(f"{name}: p99", percentile(delays, 0.99), "ms", 150)
+    yield Figure(f"{name}: CPU of the sender for an event", used, "ms", 2 if rate == CPU_RATE else None)
+
+
+def killed(_options: argparse.Namespace) -> Iterator[Figure]:
+    """Time until the unanswered request of a killed sender is sent again, by the one that is started in its place."""
     with stack() as running:
-        running.run_with_django("benchmarks.shops", running.sink.url, "100")
-        with running.workers():
-            published(running, 200, 3)  # warm
-            delays = published(running, 200, options.seconds)
-    yield Figure("200 events/s: p50 from commit to receiver", percentile(delays, 0.5), "ms")
-    yield Figure("200 events/s: p95", percentile(delays, 0.95), "ms", 50)
-    yield Figure("200 events/s: p99", percentile(delays, 0.99), "ms", 150)
+        running.run_with_django("benchmarks.shops", f"{running.sink.url}/slow", "20")
+        with running.running("manage", "deliver_webhooks") as senders:
+            time.sleep(3)  # until it has started
+            running.sink.reset()
+            running.run_with_django("benchmarks.publish", "50", "2")
+            (sender,) = senders
+            sender.kill()
+            killed_at = time.monotonic()
+            sender.start()
+            running.sink.wait_for(101, seconds=60)  # of 100 events, one was unanswered and is sent again
+            took = time.monotonic() - killed_at
+    yield Figure("after kill -9 of a sender: until its unanswered request is sent again", took, "s", 15)
 
 
 def hanging(options: argparse.Namespace) -> Iterator[Figure]:
@@ -120,13 +165,25 @@ def _payments(credentials: Credentials, count: int) -> list[bytes]:
 
 
 def idle(options: argparse.Namespace) -> Iterator[Figure]:
-    """CPU use of idle senders."""
+    """CPU of idle processes: a worker for each queue, beat, `deliver_webhooks` and the sandbox."""
+    worker = ("celery", "-A", "config", "worker", "--pool", "threads", "--without-mingle", "--without-gossip")
     with stack() as running:
         running.run_with_django("benchmarks.shops", running.sink.url, "100")
-        with running.workers() as workers:
-            time.sleep(10)  # until startup is finished
-            yield Figure("CPU of an idle Celery worker", cpu_share(workers, seconds=options.seconds), "%", 2)
-        with running.running("manage", "deliver_webhooks") as processes:
-            time.sleep(10)
-            used = cpu_share(processes, seconds=options.seconds)
-            yield Figure("CPU of an idle deliver_webhooks", used, "%", 2)
+        beat = ("celery", "-A", "config", "beat", "--schedule", str(running.folder / "beat"), "--pidfile", "")
+        for name, command in (
+            ("a Celery worker", (*worker, "--queues", "sluice", "--hostname", "sluice@localhost")),
+            ("a re-query worker", (*worker, "--queues", "requery", "--hostname", "requery@localhost")),
+            ("beat", beat),
+            ("deliver_webhooks", ("manage", "deliver_webhooks")),
+        ):
+            with running.running(*command) as processes:
+                time.sleep(10)  # until startup is finished
+                pids = [child_of(process).pid for process in processes]
+                yield Figure(f"CPU of idle {name}", cpu_share(pids, seconds=options.seconds), "%", 0.5)
+    with (
+        TemporaryDirectory() as folder,
+        start_service(Path(folder), DATABASE_URL="", REDIS_URL="") as sandbox,
+    ):
+        time.sleep(10)
+        used = cpu_share([sandbox.pid], seconds=options.seconds)
+        yield Figure("CPU of an idle sandbox", used, "%", 1)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from benchmarks.backlog import delivery_to
 from kit.db import prepared_statements
 from merchants.models import Business
-from webhooks import wake_up
+from webhooks.sending import wake_up
 
 
 def main() -> None:

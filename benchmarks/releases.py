@@ -31,7 +31,8 @@ SETTINGS = {
     "RATE_LIMIT_WRITES": "1000000",
     "RATE_LIMIT_READS": "1000000",
     "LOG_LEVEL": "WARNING",
-    "LOG_REQUESTS": "False",  # as in production
+    "LOG_REQUESTS": "False",  # as in production, and so is the next
+    "REQUEST_LOG_READS": "False",
 }
 GENERATED = {"SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "FINGERPRINT_KEY"}  # each release generates its own
 OF_MAKE = {
@@ -44,8 +45,7 @@ OF_MAKE = {
 def commit_named(name: str) -> str:
     """Return the full hash of a commit.
 
-    Raises:
-        SystemExit: this repository has no such commit.
+    :raises SystemExit: this repository has no such commit
     """
     found = _git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", check=False)
     if found.returncode:
@@ -94,8 +94,7 @@ class Release:
     def manage(self, *arguments: str) -> str:
         """Run a command, and return what it printed.
 
-        Raises:
-            SystemExit: the command failed.
+        :raises SystemExit: the command failed
         """
         return _manage(self.folder, self.environment, *arguments)
 

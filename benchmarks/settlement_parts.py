@@ -10,11 +10,11 @@ from django.utils import timezone
 from benchmarks.copies import copy_of
 from benchmarks.figures import Figure, seconds_of
 from benchmarks.many_rows import ID_AT
-from kit.tables import csv_lines
-from merchants.audit import Actor
+from kit.files.tables import csv_lines
 from merchants.models import Business
-from payments.business_days import business_day
+from merchants.people.audit import Actor
 from payments.models import SettlementBatch, Transaction
+from payments.rules.business_days import business_day
 from payments.services.settlement import batch_decisions, batch_statements, batch_transitions
 from tests.transactions import captured_payment
 

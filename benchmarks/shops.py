@@ -10,8 +10,8 @@ import sys
 from django.core.management import call_command
 from django.utils import timezone
 
-from merchants.audit import Actor
 from merchants.models import Business
+from merchants.people.audit import Actor
 from webhooks import services
 
 

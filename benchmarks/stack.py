@@ -175,10 +175,8 @@ def memory(pid: int, what: str) -> float:
     return int(next(line for line in lines if line.startswith(what)).split()[1]) / 1024
 
 
-def cpu_share(processes: list[Process], *, seconds: float) -> float:
+def cpu_share(pids: list[int], *, seconds: float) -> float:
     """Return the CPU use of processes over a period, in per cent of one core."""
-
-    pids = [child_of(process).pid for process in processes]
     before = cpu_seconds(pids)
     time.sleep(seconds)
     return used_between(before, cpu_seconds(pids)) / seconds * 100

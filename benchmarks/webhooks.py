@@ -19,6 +19,7 @@ from benchmarks.parts import Part, run_parts
 PARTS: dict[str, Part] = {
     "backlog": delivery_rates.backlog,
     "latency": delivery_parts.latency,
+    "killed": delivery_parts.killed,
     "hanging": delivery_parts.hanging,
     "isolation": delivery_parts.isolation,
     "slow": delivery_parts.slow,
