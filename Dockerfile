@@ -44,6 +44,6 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
 ARG REVISION
 LABEL org.opencontainers.image.title="Sluice" \
     org.opencontainers.image.description="A payment service that merchants run themselves" \
-    org.opencontainers.image.version="0.1.0" \
+    org.opencontainers.image.version="0.3.0" \
     org.opencontainers.image.revision="${REVISION}"
 CMD ["gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from django.core.management import execute_from_command_line
 
-from config import env
-from config.sandbox_folder import CURRENT, DEFAULT, started_last
+from config.environment import env
+from config.environment.sandbox_folder import CURRENT, DEFAULT, started_last
+from kit.terminal.streams import prepare_outputs
 
 SETTINGS = "config.settings"
 SETTINGS_OF = {
@@ -17,6 +18,7 @@ SETTINGS_OF = {
 
 
 def main() -> None:
+    prepare_outputs()
     command = next(iter(sys.argv[1:]), "")
     if os.environ.get("DJANGO_SETTINGS_MODULE", SETTINGS) == SETTINGS:
         os.environ["DJANGO_SETTINGS_MODULE"] = SETTINGS_OF.get(command, SETTINGS)

@@ -20,21 +20,23 @@ from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from config.log_masking import without_credential
-from config.problems import problem_response
-from config.request_metrics import count_request
+from config.errors.problems import problem_response
+from config.logging.request_metrics import count_request
+from config.logging.secret_places import without_credential
 from kit.api.conditional_requests import matches
-from kit.masking import mask_card_numbers
-from merchants.api_requests import ApiRequest
+from kit.text.masking import mask_card_numbers
+from merchants.api.api_requests import ApiRequest
+from merchants.api.authentication import request_target
+from merchants.api.request_log import Call, request_log
 from merchants.models import ApiKey
-from merchants.request_actors import client_address
-from merchants.request_log import Call, request_log
+from merchants.people.request_actors import client_address
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")
-# Common formats of generated ids, which can't be card numbers even if their digits pass the Luhn check.
-UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\Z")
+# UUIDs (RFC 9562), with the digits of their version and variant, which can't be card numbers even if digits of them pass
+# the Luhn check.
+UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[1-8][0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\Z")
 
 MACHINES = ("/api/", "/bank/")  # called by programs: no session, cookies or forms
 PAYERS = ("/3ds/", "/pay/", "/l/", "/checkout/")  # pages without sign-in
@@ -104,7 +106,8 @@ def _note_call(request: ApiRequest, response: HttpResponseBase, api_key: ApiKey,
             address=client_address(request),
             at=timezone.now(),
             named=getattr(request, "named_object", None),
-            is_logged=_is_logged(request, response),
+            is_logged=_is_logged(request, response)
+            and (settings.REQUEST_LOG_READS or not (is_success and request.method in {"GET", "HEAD"})),
         )
     )
 
@@ -131,12 +134,9 @@ class SecurityHeaders:
         if request.path.startswith(MACHINES) and headers.get("Content-Type", "").startswith("application/"):
             headers.setdefault("Cache-Control", "no-store")
             return response
-        form_action = headers.get("X-Form-Action", "")
-        del headers["X-Form-Action"]  # missing or not; `pop` would return name and value
         headers["Content-Security-Policy"] = (
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-            "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-            f"form-action 'self' {form_action}".rstrip()
+            "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
         )
         headers["X-Frame-Options"] = "DENY"
         # Other pages than payers' need their origin for CSRF protection: with no-referrer, browsers send
@@ -208,7 +208,7 @@ def _is_whole(request: HttpRequest) -> bool:
 
 
 class ApiRequestChecks:
-    """Reject a body that is too large, encoded, or of unknown length before it is read.
+    """Reject a long target, and a body that is too large, encoded, or of unknown length before it is read.
 
     A path with U+0000 is not found.
     """
@@ -229,6 +229,8 @@ class ApiRequestChecks:
 
     def _refusal(self, request: HttpRequest) -> HttpResponse | None:
         length = request.META.get("CONTENT_LENGTH") or ""
+        if len(request_target(request)) > LONGEST_TARGET:
+            return problem_response(request, "uri_too_long")
         if request.META.get("HTTP_TRANSFER_ENCODING") and not length:
             return problem_response(request, "length_required")
         if not _is_plain(request.META.get("HTTP_CONTENT_ENCODING", "")):
@@ -240,6 +242,7 @@ class ApiRequestChecks:
         return None
 
 
+LONGEST_TARGET = 8190 - len("OPTIONS  HTTP/1.1")  # characters: gunicorn and nginx limit the line
 ENCODED_BODY = "Send the body as it is: no Content-Encoding but identity is accepted."
 
 

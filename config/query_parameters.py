@@ -14,9 +14,9 @@ from django.utils.module_loading import import_string
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from kit.api.field_errors import InvalidFields, unknown_fields
+from kit.api.fields.field_errors import InvalidFields, unknown_fields
 from kit.api.filters import PAGING
-from merchants.rate_limits import SANDBOX_PATHS
+from merchants.api.rate_limits import SANDBOX_PATHS
 
 
 class OnlyKnownParameters(BasePermission):
@@ -38,8 +38,8 @@ class OnlyKnownParameters(BasePermission):
 def _parameters(view: Hashable, method: str) -> frozenset[str] | None:
     """Return the parameters of an operation, or None if it validates the query itself or doesn't exist."""
     # Imported here to avoid a circular import: views import their permissions, and operations import views.
-    operations: dict[Any, Any] = import_string("config.openapi.operations.OPERATIONS")
-    undescribed: Iterable[Any] = import_string("config.openapi.operations.UNDESCRIBED")
+    operations: dict[Any, Any] = import_string("developer_site.openapi.operations.OPERATIONS")
+    undescribed: Iterable[Any] = import_string("developer_site.openapi.operations.UNDESCRIBED")
     operation = operations.get((view, method))
     if operation is None:
         return frozenset() if (view, method) in undescribed else None

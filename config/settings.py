@@ -10,8 +10,10 @@ from django.contrib.messages import constants as message_levels
 from environ import Env
 from iso4217 import Currency
 
-from config import database_url, env, logs
-from config.sandbox_folder import CURRENT, DEFAULT, SandboxFolder
+from config.environment import database_url, env
+from config.environment.sandbox_folder import CURRENT, DEFAULT, SandboxFolder
+from config.logging import logs
+from config.version import VERSION
 from kit import banks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -63,14 +65,17 @@ FORCE_SCRIPT_NAME = ""  # a request header of this name would change paths and l
 APPEND_SLASH = False  # an unsigned redirect would only break a signed request
 
 INSTALLED_APPS = [
+    "operations",
+    "developer_site",
     "config",
     "dashboard",
+    "connectors",
     "payments",
     "virtual_accounts",
     "webhooks",
     "ledger",
     "merchants",
-    "config.operations.admin_app.AdministrationConfig",
+    "operations.administration.admin_app.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -99,7 +104,7 @@ MIDDLEWARE = [
     "config.middleware.Messages",
     "config.middleware.HtmxRedirects",
     "allauth.account.middleware.AccountMiddleware",  # allauth requires this name
-    "config.access_middleware.RecentReauthentication",
+    "config.access_middleware.AccessRules",
 ]
 
 TEMPLATES = [
@@ -186,7 +191,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # XFrameOptionsMiddleware: the same
     "security.W003",  # CsrfViewMiddleware: config.middleware.FormProtection
 ]
-CSRF_FAILURE_VIEW = "config.docs_site.views.forged"
+CSRF_FAILURE_VIEW = "developer_site.views.forged"
 SECURE_PROXY_SSL_HEADER = None if SANDBOX else ("HTTP_X_FORWARDED_PROTO", "https")
 # Number of trusted entries at the end of X-Forwarded-For. Clients can send any other entries.
 PROXIES_IN_FRONT = env.number("PROXIES_IN_FRONT", default=0 if SANDBOX else 1, minimum=0)
@@ -254,11 +259,15 @@ REDIS_URL = env.url("REDIS_URL", read=_redis, example="redis://host:6379/0") or 
 if REDIS_URL:
     CACHES = {
         "default": {
-            "BACKEND": "config.runtime.cache.JSONCache",
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "json",  # earlier releases stored pickles without a prefix: neither reads the other's entries
-            # Seconds; the most that an unavailable Redis delays a call.
-            "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
+            "OPTIONS": {
+                "serializer": "config.runtime.cache.JSONSerializer",
+                # Seconds; the most that an unavailable Redis delays a call.
+                "socket_timeout": 0.5,
+                "socket_connect_timeout": 0.5,
+            },
         }
     }
 else:
@@ -268,9 +277,7 @@ else:
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_BROKER_TRANSPORT = "config.runtime.broker:Transport" if REDIS_URL else None
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"socket_timeout": 5, "socket_connect_timeout": 2} if REDIS_URL else {"polling_interval": 0.05}
-)
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2} if REDIS_URL else {}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 # Only JSON messages are accepted. With pickle, write access to Redis would be enough to run code.
@@ -278,11 +285,6 @@ CELERY_ACCEPT_CONTENT = CELERY_RESULT_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # no message can stop or reconfigure a worker
 CELERY_TASK_DEFAULT_QUEUE = "sluice"
-# Calls to rails have their own queue (`config/celery.py` lists the queues).
-CELERY_TASK_ROUTES = {
-    "payments.requery_due": {"queue": "requery"},
-    "payments.notify_account_provider": {"queue": "requery"},
-}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 
@@ -304,17 +306,18 @@ EMAIL_TIMEOUT = 10  # seconds
 # The API ---------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.SignedRequest"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.api.authentication.SignedRequest"],
     "DEFAULT_PERMISSION_CLASSES": [
-        "merchants.api_key_permissions.KeyAllowsMethod",
+        "merchants.api.api_key_permissions.KeyAllowsMethod",
         "config.query_parameters.OnlyKnownParameters",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["merchants.rate_limits.PerKeyRateLimit"],
+    "DEFAULT_THROTTLE_CLASSES": ["merchants.api.rate_limits.PerKeyRateLimit"],
     "DEFAULT_PARSER_CLASSES": ["kit.api.strict_json.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["kit.api.json_answers.JSONAnswerRenderer"],
+    "DEFAULT_METADATA_CLASS": "kit.api.allowed_methods.AllowedMethods",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.api.json_answers.UsualAcceptFirst",
-    "DEFAULT_SCHEMA_CLASS": "config.openapi.document.SluiceSchema",
-    "EXCEPTION_HANDLER": "config.problems.answer_exception",
+    "DEFAULT_SCHEMA_CLASS": "developer_site.openapi.document.SluiceSchema",
+    "EXCEPTION_HANDLER": "config.errors.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # `?format=` is an unknown parameter
 }
@@ -322,31 +325,48 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "TITLE": "Sluice",
-    "VERSION": "0.1.0",
+    "VERSION": VERSION,
     "SERVERS": [{"url": PUBLIC_URL, "description": ENVIRONMENT.capitalize()}],
     "CONTACT": {"name": "The operator of this service", "url": f"{PUBLIC_URL}/docs/"},
     "LICENSE": {"name": "To be decided", "identifier": "LicenseRef-to-be-decided"},
     "SCHEMA_PATH_PREFIX": "/api",
     "COMPONENT_SPLIT_REQUEST": True,  # names request schemas …Request
     # Enums are inlined. This hook adds the components of operations and the introduction.
-    "POSTPROCESSING_HOOKS": ["config.openapi.document.complete"],
+    "POSTPROCESSING_HOOKS": ["developer_site.openapi.document.complete"],
 }
 
 SIGNATURE_TOLERANCE = 300  # seconds a timestamp may differ from the server's clock
 NONCE_RETENTION = 3600  # seconds; at least 900, and more than twice the tolerance
 REQUEST_LOG_DAYS = env.number("REQUEST_LOG_DAYS", default=30, minimum=0)  # 0: no request log
+REQUEST_LOG_READS = env.flag("REQUEST_LOG_READS", default=SANDBOX)  # successful GETs, which change nothing
 RATE_LIMIT_WRITES = env.number("RATE_LIMIT_WRITES", default=100, minimum=1)  # per key and second
 RATE_LIMIT_READS = env.number("RATE_LIMIT_READS", default=300, minimum=1)
 
 # Payments --------------------------------------------------------------------------------------------
 
 # Connectors. If one is empty, its rail returns 503 `rail_unavailable`.
-CARD_ACQUIRER = env.text("CARD_ACQUIRER", default="payments.rails.sandbox.SandboxAcquirer" if SANDBOX else "")
-PAYOUT_BANK = env.text("PAYOUT_BANK", default="payments.rails.sandbox.SandboxBank" if SANDBOX else "")
+RAIL_CONNECTORS = {"cards": "CARD_ACQUIRER", "payouts": "PAYOUT_BANK", "virtual_accounts": "ACCOUNT_PROVIDER"}
+RAILS_NOT_USED = env.choices("RAILS_NOT_USED", RAIL_CONNECTORS)  # without a connector on purpose
+
+
+def _of_sandbox(rail: str) -> str:
+    return "sandbox" if SANDBOX and rail not in RAILS_NOT_USED else ""
+
+
+CARD_ACQUIRER = env.text("CARD_ACQUIRER", default=_of_sandbox("cards"))
+PAYOUT_BANK = env.text("PAYOUT_BANK", default=_of_sandbox("payouts"))
 # The bank that hosts virtual accounts: its connector, CBN code and name, and the keys of its notifications.
-ACCOUNT_PROVIDER = env.text(
-    "ACCOUNT_PROVIDER", default="virtual_accounts.providers.sandbox.SandboxProvider" if SANDBOX else ""
-)
+ACCOUNT_PROVIDER = env.text("ACCOUNT_PROVIDER", default=_of_sandbox("virtual_accounts"))
+_PATH_OF_A_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)  # accepted for one more release
+for _rail, _chosen, _known in (
+    ("cards", CARD_ACQUIRER, ("sandbox", "iso8583")),
+    ("payouts", PAYOUT_BANK, ("sandbox", "http")),
+    ("virtual_accounts", ACCOUNT_PROVIDER, ("sandbox",)),
+):
+    if _rail in RAILS_NOT_USED and _chosen:
+        env.refuse(f"RAILS_NOT_USED has {_rail}, but {RAIL_CONNECTORS[_rail]} is set. Remove one of them.")
+    elif _chosen not in {"", *_known} and not _PATH_OF_A_CLASS.fullmatch(_chosen):
+        env.refuse(f"{RAIL_CONNECTORS[_rail]} must be one of {', '.join(_known)}.")
 VIRTUAL_ACCOUNT_BANK_CODE = env.text("VIRTUAL_ACCOUNT_BANK_CODE", default="035" if SANDBOX else "")
 _hosting_bank = banks.find(VIRTUAL_ACCOUNT_BANK_CODE)
 VIRTUAL_ACCOUNT_BANK_NAME = env.text(
@@ -396,7 +416,7 @@ DEFAULT_CURRENCIES = env.currencies("DEFAULT_CURRENCIES", read=Currency, default
 
 # Webhooks --------------------------------------------------------------------------------------------
 
-# Seconds before each attempt; as many attempts as there are numbers. Empty: webhooks.retry_schedule.BASE_DELAYS.
+# Seconds before each attempt; as many attempts as there are numbers. Empty: webhooks.sending.retry_schedule.BASE_DELAYS.
 WEBHOOK_RETRY_DELAYS = env.numbers("WEBHOOK_RETRY_DELAYS", default=())
 WEBHOOK_TIMEOUT = env.number(
     "WEBHOOK_TIMEOUT", default=10, minimum=1

@@ -1,13 +1,15 @@
 """All URLs. Each `urls.py` has complete paths, so that a path can be found by searching for it.
 
-The order matters in one place: the last pattern of `config.openapi.urls` answers every other path below /api/.
+The order matters in one place: the last pattern of `developer_site.openapi.urls` answers every other path below /api/.
 """
 
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from config.operations import health
+from merchants.people.access import only_redirects
+
+admin.autodiscover()
 
 urlpatterns = [
     # The API, notifications of the bank, pages for payers
@@ -15,13 +17,13 @@ urlpatterns = [
     path("", include("virtual_accounts.urls")),
     path("", include("ledger.urls")),
     path("", include("merchants.urls")),
-    path("", include("config.collections.urls")),
-    path("", include("config.docs_site.reference.urls")),
-    path("", include("config.openapi.urls")),
+    path("", include("developer_site.collections.urls")),
+    path("", include("developer_site.reference.urls")),
+    path("", include("developer_site.openapi.urls")),
     # The front page and the guides
-    path("", include("config.docs_site.urls")),
+    path("", include("developer_site.urls")),
     # The dashboard
-    path("dashboard", RedirectView.as_view(pattern_name="overview")),
+    path("dashboard", only_redirects(RedirectView.as_view(pattern_name="overview"))),
     path("", include("dashboard.overview.urls")),
     path("", include("dashboard.payments.urls")),
     path("", include("dashboard.payment_links.urls")),
@@ -42,13 +44,11 @@ urlpatterns = [
     # Staff
     path("admin/", admin.site.urls),
     # Load balancers and Prometheus
-    path("livez", health.livez, name="livez"),
-    path("readyz", health.readyz, name="readyz"),
-    path("metrics", health.metrics_page, name="metrics"),
+    path("", include("operations.urls")),
 ]
 
-handler400 = "config.docs_site.views.bad_request"
-handler403 = "config.docs_site.views.forbidden"
-handler404 = "config.docs_site.views.not_found"
-handler429 = "config.docs_site.views.too_many_requests"  # django-allauth's
-handler500 = "config.docs_site.views.server_error"
+handler400 = "developer_site.views.bad_request"
+handler403 = "developer_site.views.forbidden"
+handler404 = "developer_site.views.not_found"
+handler429 = "developer_site.views.too_many_requests"  # django-allauth's
+handler500 = "developer_site.views.server_error"

@@ -7,14 +7,15 @@ from typing import Any
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
 
-from config import tracing
+from config.logging import tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 tracing.start()
 _django = get_wsgi_application()
 
-from merchants.request_log import request_log  # noqa: E402  (its models need the application above)
+from config import urls  # noqa: E402, F401  (load all pages now, not with the first request)
+from merchants.api.request_log import request_log  # noqa: E402  (its models need the application above)
 
 request_log.start()
 

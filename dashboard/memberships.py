@@ -20,11 +20,13 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
 from dashboard.mfa_policy import must_set_up
-from merchants import roles
 from merchants.models import Business, Member, User
-from merchants.roles import Permission
+from merchants.people import roles
+from merchants.people.access import AccessRule, Limit, Who, attach
+from merchants.people.roles import Permission
 
 SELECTED = "dashboard.business"  # key in the session
 FORM_BUSINESS = "for_business"  # hidden field of forms: `dashboard.templatetags.form_business` adds it
@@ -67,22 +69,20 @@ View = Callable[..., HttpResponseBase]
 Decorator = Callable[[View], View]
 
 
-def for_members(
-    *,
-    may: Permission = Permission.VIEW,
-    to_change: Permission | None = None,
-    in_any_business: bool = False,
-) -> Decorator:
-    """Pass the user's `Membership` to a view. Redirect users who aren't signed in.
+READ, FORM, ACT = ["GET", "HEAD"], ["GET", "HEAD", "POST"], ["POST"]
 
-    `may` is required for all methods, `to_change` only for unsafe methods: for pages that all members see and some may
-    change. `config.access_rules` declares which pages require recent reauthentication. A form that was rendered for
-    another business than the selected one gets a 409 and has no effect, unless it may be submitted `in_any_business`.
+
+def for_members(rule: AccessRule, methods: list[str], *, in_any_business: bool = False) -> Decorator:
+    """Pass the user's `Membership` to a view, if the role has the permission. Redirect users who aren't signed in.
+
+    A form that was rendered for another business than the selected one gets a 409 and has no effect, unless it may be
+    submitted `in_any_business`.
 
     :raises NotInThisRole: the member's role lacks the permission; results in our 403 page
     """
 
     def decorate(view: View) -> View:
+        @require_http_methods(methods)
         @wraps(view)
         @never_cache
         def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -93,8 +93,8 @@ def for_members(
                 return render(request, "dashboard/no_business.html", status=HTTPStatus.FORBIDDEN)
             if must_set_up(request, request.user, role=membership.member.role):
                 return redirect("mfa_activate_totp")
-            needed = may if to_change is None or request.method in SAFE_METHODS else to_change
-            if not (roles.may(membership.member.role, may) and roles.may(membership.member.role, needed)):
+            needed = Permission(str(rule.readers if request.method in SAFE_METHODS else rule.writers))
+            if not roles.may(membership.member.role, needed):
                 raise NotInThisRole(roles.denial_reason(needed))
             request.membership = membership
             with timezone.override(membership.business.zone):
@@ -102,10 +102,26 @@ def for_members(
                     return refuse_form(request, membership)
                 return rendered(view(request, membership, *args, **kwargs))
 
-        guarded.opens_to = (may, to_change or may)  # type: ignore[attr-defined]  # for `config.access_rules`
-        return guarded
+        return attach(rule, guarded)
 
     return decorate
+
+
+members_page = for_members(AccessRule(readers=Permission.VIEW), READ)
+members_export = for_members(AccessRule(readers=Permission.VIEW, limits=(Limit.EXPORT,)), READ)
+
+
+def members_form(
+    action: str, *, may: Permission, shown_to: Permission | None = None, **rule: Any
+) -> Decorator:
+    """Make a view a page with a form, whose submission needs the permission `may`. `rule`: see `AccessRule`."""
+    return for_members(AccessRule(readers=shown_to or may, writers=may, action=action, **rule), FORM)
+
+
+def members_action(action: str, *, may: Permission, in_any_business: bool = False, **rule: Any) -> Decorator:
+    """Make a view the target of a form on another page. `rule`: see `AccessRule`."""
+    declared = AccessRule(writers=may, action=action, **rule)
+    return for_members(declared, ACT, in_any_business=in_any_business)
 
 
 def is_form_of_another_business(request: HttpRequest, membership: Membership) -> bool:
@@ -130,29 +146,41 @@ def refuse_form(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "dashboard/other_business.html", context, status=HTTPStatus.CONFLICT)
 
 
-def signed_in_only(view: View) -> View:
+def for_person(rule: AccessRule, methods: list[str]) -> Decorator:
     """Allow all signed-in users, members of a business or not. `request.membership` may be None."""
 
-    @wraps(view)
-    @never_cache
-    def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not isinstance(request.user, User):
-            return redirect(_sign_in_address(request))
-        request.membership = membership = find_membership(request, request.user)
-        with timezone.override(membership.business.zone if membership else None):
-            return rendered(view(request, *args, **kwargs))
+    def decorate(view: View) -> View:
+        @require_http_methods(methods)
+        @wraps(view)
+        @never_cache
+        def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not isinstance(request.user, User):
+                return redirect(_sign_in_address(request))
+            request.membership = membership = find_membership(request, request.user)
+            with timezone.override(membership.business.zone if membership else None):
+                return rendered(view(request, *args, **kwargs))
 
-    return guarded
+        return attach(rule, guarded)
+
+    return decorate
+
+
+def person_page(**rule: Any) -> Decorator:
+    """Make a view a page of the user's own account. `rule`: see `AccessRule`."""
+    return for_person(AccessRule(readers=Who.PERSON, **rule), READ)
+
+
+def person_form(action: str, **rule: Any) -> Decorator:
+    return for_person(AccessRule(readers=Who.PERSON, writers=Who.PERSON, action=action, **rule), FORM)
+
+
+def person_action(action: str, **rule: Any) -> Decorator:
+    return for_person(AccessRule(writers=Who.PERSON, action=action, **rule), ACT)
 
 
 def rendered(response: HttpResponseBase) -> HttpResponseBase:
     """Render a page now instead of after its view, while the business's time zone is active."""
     return response.render() if isinstance(response, SimpleTemplateResponse) else response
-
-
-def members_only(view: View) -> View:
-    """Allow all members of a business, with any role."""
-    return for_members()(view)
 
 
 def switch_to(request: HttpRequest, membership: Membership, business_id: str) -> bool:

@@ -1,7 +1,5 @@
 """Scheduled work of the dashboard."""
 
-import threading
-
 from celery import shared_task
 from django.utils import timezone
 
@@ -21,15 +19,7 @@ def mail_outages() -> None:
     outage_mail.mail_due(now=clock.now())
 
 
-_search_run = threading.Lock()
-
-
 @shared_task(name="dashboard.index_search")
 def index_search() -> None:
-    if not _search_run.acquire(blocking=False):
-        return
-    try:
-        for _ in indexer.run(now=clock.now()):
-            pass
-    finally:
-        _search_run.release()
+    for _ in indexer.run(now=clock.now()):
+        pass

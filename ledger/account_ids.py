@@ -1,11 +1,11 @@
-"""Ids of a business's accounts in a currency. All accounts are created together at first use."""
+"""Ids of the accounts of a business, or of the house, in a currency. All are created together at first use."""
 
 from functools import partial
 from uuid import UUID
 
 from django.db import transaction
 
-from ledger.models import Account
+from ledger.models import BUSINESS_KINDS, HOUSE_KINDS, Account
 
 Ids = dict[str, int]  # by kind; ids ascend in the order of the kinds, so the wallet has the smallest
 
@@ -14,8 +14,10 @@ REMEMBERED = 10_000  # businesses and currencies in the cache of a process
 _remembered: dict[tuple[UUID, str], Ids] = {}
 
 
-def account_ids(business_id: UUID, currency: str) -> Ids:
-    """Return the ids of a business's accounts, creating them if they don't exist."""
+def account_ids(business_id: UUID | None, currency: str) -> Ids:
+    """Return the ids of a business's accounts, creating them if they don't exist. None: the house."""
+    if business_id is None:  # seldom used; the cache outlives a database in tests
+        return _find_or_open(business_id, currency)
     key = (business_id, currency)
     ids = _remembered.get(key)
     if ids is None:
@@ -25,10 +27,11 @@ def account_ids(business_id: UUID, currency: str) -> Ids:
     return ids
 
 
-def _find_or_open(business_id: UUID, currency: str) -> Ids:
+def _find_or_open(business_id: UUID | None, currency: str) -> Ids:
+    kinds = HOUSE_KINDS if business_id is None else BUSINESS_KINDS
     ids = _find(business_id, currency)
-    if len(ids) < len(Account.Kind):
-        missing = [kind for kind in Account.Kind if kind not in ids]
+    if len(ids) < len(kinds):
+        missing = [kind for kind in kinds if kind not in ids]
         Account.objects.bulk_create(
             [Account(business_id=business_id, currency=currency, kind=kind) for kind in missing],
             ignore_conflicts=True,  # another process was faster
@@ -37,8 +40,12 @@ def _find_or_open(business_id: UUID, currency: str) -> Ids:
     return ids
 
 
-def _find(business_id: UUID, currency: str) -> Ids:
-    found = Account.objects.filter(business_id=business_id, currency=currency)
+def _find(business_id: UUID | None, currency: str) -> Ids:
+    found = Account.objects.filter(currency=currency)
+    if business_id is None:
+        found = found.filter(business__isnull=True)
+    else:
+        found = found.filter(business_id=business_id)
     return dict(found.values_list("kind", "id"))
 
 

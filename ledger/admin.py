@@ -1,16 +1,18 @@
 """Admin pages of the ledger, read-only except for top-ups of wallets."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Model, QuerySet
+from django.db.models import Case, Model, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
-from kit.amount_fields import AmountField, AmountsForm
+from kit.money.amount_fields import AmountField, AmountsForm
 from ledger.models import Account, Entry, Posting
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
 from merchants.admin.base import StaffForm
@@ -29,15 +31,50 @@ def by_cause_of_entry(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
     return by_cause(model, term, path="entry__")
 
 
+# Accounts below zero for which the business owes money: refunds beyond its sales, or payouts without cover.
+OWED = Q(kind__in=[Account.Kind.WALLET, Account.Kind.PENDING_SETTLEMENT], balance__lt=0)
+
+
+class OwedFilter(admin.SimpleListFilter):
+    """Filter by whether the business owes the balance."""
+
+    title = "owed"
+    parameter_name = "owed"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("business", "By the business")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(OWED) if self.value() == "business" else queryset
+
+
+def with_owed_since(accounts: QuerySet[Account]) -> QuerySet[Account]:
+    """Add the time of the posting since which the business has owed the balance of each account."""
+    postings = Posting.objects.order_by("sequence")
+    last_covered = postings.filter(account=OuterRef("account"), balance_after__gte=0).reverse()
+    since = postings.filter(
+        account=OuterRef("pk"), sequence__gt=Coalesce(Subquery(last_covered.values("sequence")[:1]), 0)
+    )
+    return accounts.annotate(owed_since=Case(When(OWED, then=Subquery(since.values("entry__at")[:1]))))
+
+
 @admin.register(Account)
 class AccountAdmin(ReadOnlyAdmin):
-    list_display = ("kind", "business", "balance", "sequence")
+    list_display = ("kind", "business", "balance", "owed_since", "sequence")
     amounts = ("balance",)
-    list_filter = ("kind", CurrencyFilter)
+    list_filter = ("kind", OwedFilter, CurrencyFilter)
     list_select_related = ("business",)
     searches = (by_business_name(),)
     search_help_text = "Name or ID of the business."
     exclude = ("hash",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
+        return with_owed_since(super().get_queryset(request))
+
+    @admin.display(empty_value="")
+    def owed_since(self, account: Any) -> datetime | None:
+        since: datetime | None = account.owed_since
+        return since
 
 
 class PostingInline(ReadOnlyInline):
@@ -88,9 +125,6 @@ class EntryAdmin(ReadOnlyAdmin):
     def title_of(self, row: Entry) -> str:
         return f"{sentence(row.get_kind_display())}, entry no. {row.pk}"
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return admin.ModelAdmin.has_add_permission(self, request)
-
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> Any:
@@ -127,4 +161,6 @@ class PostingAdmin(ReadOnlyAdmin):
     @admin.display(description="account")
     def account_and_business(self, posting: Posting) -> str:
         account = posting.account
-        return two_lines(f"{sentence(account.get_kind_display())}, {account.currency}", account.business)
+        return two_lines(
+            f"{sentence(account.get_kind_display())}, {account.currency}", account.business or "House"
+        )

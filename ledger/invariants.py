@@ -4,7 +4,7 @@ Every statement sees one moment of the database, so the rules hold while money m
 a key, so that they are checked in ranges of keys: each statement reads about `RANGE` rows of each table, however many
 there are. Sums and sequences over whole tables are checked in one statement. Those here are the ledger's own.
 `payments.invariants.registry` lists them together with those that tie the ledger to payments, as does
-`docs/invariants.md`.
+`docs/operations/invariants.md`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from time import perf_counter
 from uuid import UUID
 
 from django.db import connection
-from django.db import transaction as database
 from django.db.backends.utils import CursorWrapper
 
+from kit.db import postgresql
 from ledger import hash_chain
-from ledger.models import Account, Entry, Posting
+from ledger.models import BUSINESS_KINDS, HOUSE_KINDS, Account, Entry, Posting
 
 SHOWN = 20  # violating rows shown per rule
 RANGE = 50_000  # rows of a rule's first table in one statement
@@ -104,12 +104,8 @@ def lacks_statistics() -> bool:
 
     Without statistics, checks that take seconds may take hours.
     """
-    if connection.vendor != "postgresql":
-        return False
     ask = "SELECT reltuples < 0 AND pg_relation_size(oid) > %s FROM pg_class WHERE oid = %s::regclass"
-    with connection.cursor() as cursor:
-        cursor.execute(ask, [LARGE, Posting._meta.db_table])
-        return bool(cursor.fetchone()[0])
+    return any(lacks for (lacks,) in postgresql.rows(ask, [LARGE, Posting._meta.db_table]))
 
 
 def check(invariants: Iterable[Invariant]) -> Iterator[Checked]:
@@ -169,9 +165,7 @@ def _key_ranges(cursor: CursorWrapper, table: str, column: str) -> Iterator[KeyR
 
 def _rows(cursor: CursorWrapper, statement: str, limit: int, **settings: str) -> list[str]:
     """Return the first rows of a statement, run with other settings of PostgreSQL."""
-    with database.atomic():
-        for name, value in settings.items() if connection.vendor == "postgresql" else ():
-            cursor.execute(f"SET LOCAL {name} = '{value}'")
+    with postgresql.planning(**settings):
         cursor.execute(f"SELECT * FROM ({statement}) broken LIMIT {limit}")
         return [found for (found,) in cursor.fetchall()]
 
@@ -205,12 +199,14 @@ MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
     Entry.Kind.VIRTUAL_ACCOUNT: (Kind.BANK_CLEARING, Kind.PENDING_SETTLEMENT, Kind.FEES),
     Entry.Kind.PAYOUT_ACCEPTED: (Kind.WALLET, Kind.PAYOUTS_IN_FLIGHT),
     Entry.Kind.PAYOUT_SENT: (Kind.PAYOUTS_IN_FLIGHT, Kind.BANK_CLEARING, Kind.FEES),
-    Entry.Kind.PAYOUT_FAILED: (Kind.PAYOUTS_IN_FLIGHT, Kind.WALLET),
-    Entry.Kind.PAYOUT_REVERSED: (Kind.BANK_CLEARING, Kind.WALLET),
+    Entry.Kind.PAYOUT_FAILED: (Kind.PAYOUTS_IN_FLIGHT, Kind.WALLET, Kind.UNAPPLIED),
+    Entry.Kind.PAYOUT_REVERSED: (Kind.BANK_CLEARING, Kind.WALLET, Kind.UNAPPLIED),
     Entry.Kind.SETTLEMENT_RELEASED: (Kind.PENDING_SETTLEMENT, Kind.WALLET),
     Entry.Kind.UNAPPLIED_IN: (Kind.BANK_CLEARING, Kind.UNAPPLIED),
     Entry.Kind.UNAPPLIED_OUT: (Kind.UNAPPLIED, Kind.BANK_CLEARING, Kind.WALLET),
     Entry.Kind.TOP_UP: (Kind.BANK_CLEARING, Kind.WALLET),
+    Entry.Kind.SUSPENSE_IN: (Kind.BANK_CLEARING, Kind.SUSPENSE),
+    Entry.Kind.SUSPENSE_OUT: (Kind.SUSPENSE, Kind.BANK_CLEARING),
 }
 _MAY_MOVE = ", ".join(f"('{kind}', '{account}')" for kind, accounts in MOVES.items() for account in accounts)
 
@@ -311,13 +307,13 @@ INVARIANTS = (
     ),
     Invariant(
         name="entries_stay_in_one_business_and_currency",
-        rule="All accounts that an entry posts to have its business and currency.",
+        rule="All accounts that an entry posts to have its business and currency, or none is of a business.",
         sql="""
             SELECT 'posting ' || posting.id
             FROM ledger_posting posting
                 JOIN ledger_entry entry ON entry.id = entry_id
                 JOIN ledger_account account ON account.id = account_id
-            WHERE account.business_id <> entry.business_id OR account.currency <> entry.currency
+            WHERE account.business_id IS DISTINCT FROM entry.business_id OR account.currency <> entry.currency
         """,
         keys={"ledger_posting posting": "entry_id", "ledger_entry entry": "id"},
     ),
@@ -335,26 +331,27 @@ INVARIANTS = (
     ),
     Invariant(
         name="accounts_sum_to_zero",
-        rule="The accounts of a business in one currency sum to zero.",
+        rule="The accounts of a business in one currency sum to zero, and so do the house accounts.",
         sql="""
-            SELECT 'business ' || business_id || ' ' || currency || ': ' || sum(balance)
+            SELECT coalesce('business ' || business_id, 'house') || ' ' || currency || ': ' || sum(balance)
             FROM ledger_account GROUP BY business_id, currency HAVING sum(balance) <> 0
         """,
     ),
     Invariant(
         name="accounts_are_complete",
-        rule="A business has all kinds of accounts in a currency, or none.",
+        rule="A business, and the house, has all its kinds of accounts in a currency, or none.",
         sql=f"""
-            SELECT 'business ' || business_id || ' ' || currency
-            FROM ledger_account GROUP BY business_id, currency HAVING count(*) <> {len(Account.Kind)}
+            SELECT coalesce('business ' || business_id, 'house') || ' ' || currency
+            FROM ledger_account GROUP BY business_id, currency
+            HAVING count(*) <> CASE WHEN business_id IS NULL THEN {len(HOUSE_KINDS)} ELSE {len(BUSINESS_KINDS)} END
         """,
     ),
     Invariant(
         name="balances_have_the_right_sign",
-        rule="Accounts of money in flight, unapplied, earned or payable are never negative; the acquirer's never positive.",
+        rule="Accounts of money in flight, unapplied, in suspense, earned or payable are never negative; the acquirer's never positive.",
         sql="""
             SELECT 'account ' || id || ' ' || kind || ': ' || balance FROM ledger_account
-            WHERE balance < 0 AND kind IN ('payouts_in_flight', 'unapplied', 'fees', 'refunds_payable')
+            WHERE balance < 0 AND kind IN ('payouts_in_flight', 'unapplied', 'suspense', 'fees', 'refunds_payable')
                 OR balance > 0 AND kind = 'acquirer_receivable'
         """,
     ),

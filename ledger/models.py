@@ -2,7 +2,7 @@
 
 Accounts of money that is owed (the merchant's wallet, our fees) have positive balances. Accounts of money that others
 owe us or hold for us (the acquirer, the bank) have negative ones. The postings of an entry sum to zero, and so do all
-accounts of a business in a currency.
+accounts of a business in a currency. House accounts belong to no business, and sum to zero in the same way.
 """
 
 from typing import ClassVar
@@ -18,7 +18,7 @@ class Account(models.Model):
     """A kind of money of a business in a currency. The balance is the sum of its postings.
 
     Our own accounts also exist once per business, so that businesses don't contend for one row. Our total is the sum
-    over all businesses.
+    over all businesses. The house accounts hold money that belongs to no business.
     """
 
     class Kind(models.TextChoices):
@@ -32,8 +32,12 @@ class Account(models.Model):
         FEES = "fees"  # our earnings
         UNAPPLIED = "unapplied"  # transfers that match no payment
         REFUNDS_PAYABLE = "refunds_payable"  # refunded to cards, owed by us to the acquirer
+        # The house's
+        SUSPENSE = "suspense"  # received by bank transfer, of an unknown owner
 
-    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
+    business = models.ForeignKey(
+        Business, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )  # null: a house account
     currency = models.CharField(max_length=3)
     kind = models.CharField(max_length=20, choices=Kind.choices)
     balance = models.BigIntegerField(default=0)
@@ -45,13 +49,27 @@ class Account(models.Model):
             models.UniqueConstraint(
                 fields=["business", "currency", "kind"], name="one_account_per_business_currency_and_kind"
             ),
+            models.UniqueConstraint(
+                fields=["currency", "kind"],
+                condition=Q(business__isnull=True),
+                name="one_house_account_per_currency_and_kind",
+            ),
             models.CheckConstraint(
                 condition=Q(sequence__gt=0) | Q(sequence=0, balance=0), name="balances_come_from_postings"
+            ),
+            models.CheckConstraint(
+                condition=Q(business__isnull=True, kind__in=["bank_clearing", "suspense"])
+                | Q(business__isnull=False) & ~Q(kind="suspense"),
+                name="house_accounts_have_no_business",
             ),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.currency}"
+
+
+HOUSE_KINDS = (Account.Kind.BANK_CLEARING, Account.Kind.SUSPENSE)
+BUSINESS_KINDS = tuple(kind for kind in Account.Kind if kind != Account.Kind.SUSPENSE)
 
 
 class Entry(models.Model):
@@ -65,18 +83,25 @@ class Entry(models.Model):
         VIRTUAL_ACCOUNT = "virtual_account"  # a transfer paid a payment: the transaction
         PAYOUT_ACCEPTED = "payout_accepted"  # taken from the wallet: the transaction
         PAYOUT_SENT = "payout_sent"  # sent by the bank: the transaction
-        PAYOUT_FAILED = "payout_failed"  # returned to the wallet: the transaction
+        PAYOUT_FAILED = "payout_failed"  # back to the wallet, or to unapplied: the transaction
         PAYOUT_REVERSED = "payout_reversed"  # returned by the bank after success: the payout return
         SETTLEMENT_RELEASED = "settlement_released"  # from pending into the wallet: the batch
         UNAPPLIED_IN = "unapplied_in"  # a transfer that matches no payment: the transfer
-        UNAPPLIED_OUT = "unapplied_out"  # it was returned or applied: the transfer
+        UNAPPLIED_OUT = (
+            "unapplied_out"  # returned or credited: the transfer, or the refused payout of its last return
+        )
         TOP_UP = "top_up"  # staff topped up the wallet: the submitted form
+        # Of house accounts
+        SUSPENSE_IN = (
+            "suspense_in"  # money of an unknown owner arrived: the unclaimed transfer or payout return
+        )
+        SUSPENSE_OUT = "suspense_out"  # its owner was found, or it was written off: the same
 
     kind = models.CharField(max_length=20, choices=Kind.choices)
     cause = models.UUIDField()
     business = models.ForeignKey(
-        Business, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+        Business, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
+    )  # null: it posts to house accounts
     currency = models.CharField(max_length=3)
     note = FreeTextField(max_length=255, blank=True)  # reason, entered by a person
     # Payouts: the booking required the wallet, less what the business owed, to cover it.
@@ -87,6 +112,11 @@ class Entry(models.Model):
         verbose_name_plural = "entries"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["kind", "cause"], name="one_entry_per_kind_and_cause"),
+            models.CheckConstraint(
+                condition=Q(business__isnull=True, kind__in=["suspense_in", "suspense_out"])
+                | Q(business__isnull=False) & ~Q(kind__in=["suspense_in", "suspense_out"]),
+                name="house_entries_have_no_business",
+            ),
         ]
 
     def __str__(self) -> str:

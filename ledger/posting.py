@@ -15,12 +15,14 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from kit.db.prepared_statements import insert
-from kit.masking import mask_card_numbers
+from kit.text.masking import mask_card_numbers
 from ledger import hash_chain
 from ledger.account_ids import account_ids
 from ledger.models import Account, Entry, Posting
 
 Kind = Account.Kind
+# Minor units of one entry. A balance of up to 2**63 has room for hundreds of these.
+LARGEST_ENTRY = 10**16
 
 
 class Unbalanced(ValueError):
@@ -38,12 +40,12 @@ class Booking:
 
     kind: Entry.Kind
     cause: UUID
-    business_id: UUID
+    business_id: UUID | None  # None: it posts to house accounts
     currency: str
     legs: Mapping[Account.Kind, int]
     at: datetime
     note: str = ""
-    is_covered: bool = False
+    is_covered: bool = False  # must be, and `ledger.services.book` checks it
 
     def __post_init__(self) -> None:
         # The entry is written without its model, and the chain of hashes covers the note.

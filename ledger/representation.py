@@ -1,6 +1,6 @@
 """Balances in API responses, declared field by field."""
 
-from kit.api.answer_fields import BALANCE, CURRENCY_FIELD, Answer, Field, ListOf
+from kit.api.fields.answer_fields import BALANCE, CURRENCY_FIELD, Answer, Field, ListOf
 
 BALANCE_OF_CURRENCY = Answer(
     "Balance",

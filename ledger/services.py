@@ -1,20 +1,22 @@
 """Services of the ledger: book entries, read balances, top up wallets."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Sum
 
 from ledger.account_ids import account_ids
-from ledger.models import Account, Entry
-from ledger.posting import Booking, Kind, Unbalanced, entry_if, lock_accounts
-from merchants import audit
-from merchants.audit import Actor
+from ledger.models import Account, Entry, Posting
+from ledger.posting import LARGEST_ENTRY, Booking, Kind, Unbalanced, entry_if, lock_accounts
 from merchants.models import Business
+from merchants.people import audit
+from merchants.people.audit import Actor
 
 __all__ = [
+    "LARGEST_ENTRY",
     "Balance",
     "Booking",
     "InsufficientFunds",
@@ -23,9 +25,12 @@ __all__ = [
     "balances",
     "book",
     "book_all",
-    "book_if_covered",
+    "covering_now",
     "entry_if",
+    "last_sequences",
+    "lock_for_top_up",
     "top_up",
+    "topped_up",
 ]
 
 
@@ -56,8 +61,17 @@ def covering(*, wallet: int, pending: int) -> int:
     return wallet + min(pending, 0)
 
 
-def book(booking: Booking) -> bool:
-    """Write an entry in the caller's transaction. Return False if the same cause was booked before."""
+def book(booking: Booking, *, reserved: Callable[[], int] = lambda: 0) -> bool:
+    """Write an entry in the caller's transaction. Return False if the same cause was booked before.
+
+    `reserved`: see `covering_now`.
+
+    :raises InsufficientFunds: it must be covered, and the wallet, less what the business owes, doesn't cover it
+    """
+    if booking.is_covered:
+        held = covering_now(booking.business_id, booking.currency, reserved=reserved, also=booking.amounts)
+        if held + booking.legs.get(Kind.WALLET, 0) < 0 and not _is_booked(booking):
+            raise InsufficientFunds
     return booking.write()
 
 
@@ -66,25 +80,31 @@ def book_all(entries: Sequence[Booking]) -> None:
 
     All their accounts are locked first, in one order, so that two such transactions can't deadlock.
     """
-    lock_accounts({account for booking in entries for account in booking.amounts})
+    if len(entries) > 1:
+        lock_accounts({account for booking in entries for account in booking.amounts})
     for booking in entries:
-        booking.write()
+        book(booking)
 
 
-def book_if_covered(booking: Booking) -> bool:
-    """Book a payout if the wallet, less what the business owes, covers it. Call within a transaction.
+def covering_now(
+    business_id: UUID | None, currency: str, *, reserved: Callable[[], int], also: Iterable[int] = ()
+) -> int:
+    """Return the amount that covers payouts, in minor units, and hold it until the caller's transaction ends.
 
-    The pending account is also locked, so that a concurrent refund is either included or waits.
-
-    :raises InsufficientFunds: the wallet doesn't cover it
+    Locks wallet and pending settlement, and `also` further accounts. A concurrent payout or refund is either included
+    or waits. `reserved` is called under the locks, and returns what will be debited to pending settlement.
     """
-    ids = account_ids(booking.business_id, booking.currency)
+    ids = account_ids(business_id, currency)
     wallet, pending = ids[Kind.WALLET], ids[Kind.PENDING_SETTLEMENT]
-    balances_now = lock_accounts({wallet, pending, *booking.amounts})
-    held = covering(wallet=balances_now[wallet], pending=balances_now[pending])
-    if held + booking.legs.get(Kind.WALLET, 0) < 0 and not _is_booked(booking):
-        raise InsufficientFunds
-    return replace(booking, is_covered=True).write()
+    balances_now = lock_accounts({wallet, pending, *also})
+    return covering(wallet=balances_now[wallet], pending=balances_now[pending] - reserved())
+
+
+def last_sequences(business_id: UUID, currency: str) -> dict[str, int]:
+    """Return the numbers of the last postings of wallet and pending settlement, by kind. The caller holds their locks."""
+    kinds = [Kind.WALLET, Kind.PENDING_SETTLEMENT]
+    held = Account.objects.filter(business=business_id, currency=currency, kind__in=kinds)
+    return dict(held.values_list("kind", "sequence"))
 
 
 @transaction.atomic
@@ -115,6 +135,23 @@ def top_up(
         now=now,
     )
     return True
+
+
+def topped_up(business: Business, currency: str) -> int:
+    """Return the sum of all top-ups of a wallet, in minor units."""
+    top_ups = Posting.objects.filter(
+        entry__kind=Entry.Kind.TOP_UP,
+        entry__business=business,
+        entry__currency=currency,
+        account__kind=Kind.WALLET,
+    )
+    return top_ups.aggregate(sum=Sum("amount"))["sum"] or 0
+
+
+def lock_for_top_up(business: Business, currency: str) -> None:
+    """Lock the accounts that a top-up moves until the caller's transaction ends."""
+    ids = account_ids(business.pk, currency)
+    lock_accounts({ids[Kind.BANK_CLEARING], ids[Kind.WALLET]})
 
 
 def _is_booked(booking: Booking) -> bool:

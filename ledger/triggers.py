@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kit.db.triggers import AppendOnly, PermanentRows, refusing_trigger
+from kit.db.triggers import AppendOnly, Kept, PermanentRows, Trigger, refusing_trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,26 +13,27 @@ class Balanced:
     first, the entry closes them if they balance, and a closed entry takes no further posting.
     """
 
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
-        return _AT_THE_ENTRY if vendor == "sqlite" else _AT_THE_POSTINGS
+    def triggers(self) -> list[Trigger]:
+        return [_AT_THE_POSTINGS, *(each._replace(postgresql=()) for each in _AT_THE_ENTRY)]
 
 
-_AT_THE_ENTRY = refusing_trigger(
-    "sqlite",
-    "ledger_entry_is_balanced",
-    "BEFORE INSERT ON ledger_entry FOR EACH ROW "
-    "WHEN (SELECT count(*) < 2 OR sum(amount) <> 0 FROM ledger_posting WHERE entry_id = NEW.id)",
-    "the postings of an entry sum to zero",
-) | refusing_trigger(
-    "sqlite",
-    "ledger_entry_is_closed",
-    "BEFORE INSERT ON ledger_posting FOR EACH ROW "
-    "WHEN EXISTS (SELECT 1 FROM ledger_entry WHERE id = NEW.entry_id)",
-    "an entry takes no further posting",
+_AT_THE_ENTRY = (
+    refusing_trigger(
+        "ledger_entry_is_balanced",
+        "BEFORE INSERT ON ledger_entry FOR EACH ROW "
+        "WHEN (SELECT count(*) < 2 OR sum(amount) <> 0 FROM ledger_posting WHERE entry_id = NEW.id)",
+        "the postings of an entry sum to zero",
+    ),
+    refusing_trigger(
+        "ledger_entry_is_closed",
+        "BEFORE INSERT ON ledger_posting FOR EACH ROW "
+        "WHEN EXISTS (SELECT 1 FROM ledger_entry WHERE id = NEW.entry_id)",
+        "an entry takes no further posting",
+    ),
 )
-
-_AT_THE_POSTINGS = {
-    "ledger_postings_are_balanced": [
+_AT_THE_POSTINGS = Trigger(
+    "ledger_postings_are_balanced",
+    postgresql=(
         """
         CREATE OR REPLACE FUNCTION ledger_postings_are_balanced() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
@@ -47,12 +48,14 @@ _AT_THE_POSTINGS = {
             "CREATE TRIGGER ledger_postings_are_balanced AFTER INSERT ON ledger_posting "
             "REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_postings_are_balanced()"
         ),
-    ]
-}
+    ),
+    sqlite=(),
+)
 
 TRIGGERS = (
     AppendOnly("ledger_entry"),
     AppendOnly("ledger_posting"),
     PermanentRows("ledger_account", ("id", "business_id", "currency", "kind")),
+    Kept("ledger_account", ("business_id",)),  # a house account gets no business
     Balanced(),
 )

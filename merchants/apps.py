@@ -6,7 +6,7 @@ from kit.db.triggers import AppendOnly, PermanentRows, create_after_migrate
 
 TRIGGERS = (
     AppendOnly("merchants_auditentry"),
-    PermanentRows("merchants_business", ("id",)),  # rows without a foreign key refer to it (decision 0116)
+    PermanentRows("merchants_business", ("id",)),  # rows without a foreign key refer to it (decision 0005)
 )
 
 

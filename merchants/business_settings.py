@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db import transaction
 
-from merchants import audit
-from merchants.audit import Actor
 from merchants.models import Business
+from merchants.people import audit
+from merchants.people.audit import Actor
 
 
 @transaction.atomic

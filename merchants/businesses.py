@@ -9,9 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from merchants import api_keys, audit
-from merchants.audit import Actor
+from merchants.api import api_keys
 from merchants.models import ApiKey, Business, Member, User
+from merchants.people import audit
+from merchants.people.audit import Actor
 
 
 class UnknownBusiness(Exception):

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from kit.terminal.terminal import TerminalCommand
 from merchants.businesses import UnknownBusiness, find_business
 from merchants.models import Business
 
 Document = dict[str, Any]
 
 
-class DocumentCommand(BaseCommand):
+class DocumentCommand(TerminalCommand):
     """A command that prints one document, as text or with --json as JSON."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:

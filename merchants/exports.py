@@ -1,5 +1,6 @@
-"""Exports of tables as CSV and Excel files, rate-limited per user."""
+"""Exports of tables as CSV and Excel files, rate-limited per user, and one Excel file at a time in each process."""
 
+import threading
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from tempfile import TemporaryFile
@@ -9,11 +10,18 @@ from allauth.core.ratelimit import respond_429
 from django.http import FileResponse, HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from kit import xlsx_files
-from kit.tables import Table, csv_lines
-from merchants.rate_limits import may_export
+from kit.files import xlsx_files
+from kit.files.tables import Table, csv_lines
+from merchants.api.rate_limits import may_export
 
+BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets misread letters outside ASCII
 TOGETHER = 200  # lines in one piece
+# Writing an Excel file keeps the interpreter busy. Several at once would delay payments that the process serves.
+_writing = threading.Lock()
+
+
+class AnotherExport(Exception):
+    """The process is already writing an Excel file."""
 
 
 class FileType(StrEnum):
@@ -35,6 +43,7 @@ def export(
     A CSV file is streamed. An Excel file is complete before its first byte is sent.
 
     :raises TooManyRows: the table is too long for an Excel file
+    :raises AnotherExport: see there
     """
     if not may_export(person=request.user.pk):
         refusal: HttpResponseBase = respond_429(request)
@@ -49,18 +58,22 @@ def export(
 
 
 def _excel_file(table: Table[Any]) -> FileResponse:
+    if not _writing.acquire(blocking=False):
+        raise AnotherExport
     file = TemporaryFile()  # noqa: SIM115  (the response closes it)
     try:
         xlsx_files.write(table, file)
     except BaseException:
         file.close()
         raise
+    finally:
+        _writing.release()
     file.seek(0)
     return FileResponse(file, content_type=CONTENT_TYPES[FileType.XLSX])
 
 
 def _pieces(lines: Iterable[str]) -> Iterator[str]:
-    piece: list[str] = []
+    piece = [BYTE_ORDER_MARK]
     for each in lines:
         piece.append(each)
         if len(piece) == TOGETHER:

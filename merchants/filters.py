@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import QuerySet
 from django.http import QueryDict
 
+from kit.api.fields.strict_fields import Choice, Moment, RequestSerializer
 from kit.api.filters import read_query
-from kit.api.strict_fields import Choice, Moment, RequestSerializer
-from kit.timestamps import whole_millisecond
+from kit.time.timestamps import whole_millisecond
 from merchants.models import ApiRequest, Business
 from merchants.numbered_rows import in_period
 

@@ -14,11 +14,12 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 
-from kit import colours, time_zones
+from kit import colours
 from kit.db.card_number_fields import CheckedEmailField, FreeTextField, FreeTextJSONField, TargetField
 from kit.db.encrypted_field import EncryptedTextField
-from kit.email_addresses import canonical
-from kit.money import has_minor_unit
+from kit.money.money import has_minor_unit
+from kit.text.email_addresses import canonical
+from kit.time import time_zones
 
 
 def default_currencies() -> list[str]:
@@ -40,6 +41,12 @@ class Business(models.Model):
         default=False,
         db_default=False,
         help_text="Keys with full access may then credit unapplied transfers to the wallet, or return them.",
+    )
+    minimum_amounts = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="Smallest payment by currency, in minor units.",
     )
     time_zone = models.CharField(
         max_length=64,
@@ -351,7 +358,7 @@ class AuditEntry(models.Model):
     after = FreeTextJSONField(default=dict)
     at = models.DateTimeField(db_index=True)
 
-    # Only on entries of `merchants.audit_roles.with_roles`.
+    # Only on entries of `merchants.people.audit_roles.with_roles`.
     member_role: str | None
     is_by_staff: bool
 

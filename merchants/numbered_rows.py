@@ -23,7 +23,7 @@ WITH RECURSIVE search (step, found) AS (
     SELECT step / 2, CASE WHEN found + step <= %s AND COALESCE((
         SELECT one.at < %s FROM {table} one
         WHERE one.business_id = %s AND one.id <= found + step ORDER BY one.id DESC LIMIT 1
-    ), {true}) THEN found + step ELSE found END
+    ), 1 = 1) THEN found + step ELSE found END
     FROM search WHERE step >= 1
 )
 SELECT found FROM search WHERE step = 0
@@ -42,10 +42,10 @@ def in_period(
 def _last_before(model: type[Model], business: Business, moment: datetime) -> int:
     """Return an id up to which all rows are earlier, and after which none is."""
     largest = model._default_manager.filter(business=business).aggregate(largest=Max("pk"))["largest"] or 0
-    is_postgresql = connection.vendor == "postgresql"
-    statement = SEARCH.format(table=model._meta.db_table, true="true" if is_postgresql else "1")
     at = connection.ops.adapt_datetimefield_value(moment)
-    owner = business.pk if is_postgresql else business.pk.hex
+    owner = Business._meta.pk.get_db_prep_value(business.pk, connection)
     with connection.cursor() as cursor:
-        cursor.execute(statement, [1 << largest.bit_length(), largest, at, owner])
+        cursor.execute(
+            SEARCH.format(table=model._meta.db_table), [1 << largest.bit_length(), largest, at, owner]
+        )
         return int(cursor.fetchone()[0])

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from merchants import nonces
+from merchants.api import nonces
 
 
 @shared_task(name="merchants.purge_nonces")

@@ -6,9 +6,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answer_fields import COUNT, MOMENT, POSITION, TEXT, WHOLE_NUMBER, Answer, Field, page_of
+from kit.api.fields.answer_fields import (
+    COUNT,
+    MOMENT,
+    POSITION,
+    TEXT,
+    WHOLE_NUMBER,
+    Answer,
+    Field,
+    page_of,
+    up_to,
+)
 from kit.api.pagination import page_of as page
-from merchants.api_requests import leave_out_of_log
+from merchants.api.api_requests import leave_out_of_log
 from merchants.filters import filtered_requests
 from merchants.models import Business
 
@@ -18,7 +28,7 @@ LOG_ENTRY = Answer(
     Field("id", POSITION, "Its number in the log.", 1042),
     Field("at", MOMENT, "When it was answered.", "2026-01-31T08:00:00.000Z"),
     Field("method", TEXT, "The HTTP method.", "GET"),
-    Field("target", TEXT, "Path and query, with card numbers masked.", "/api/payments/order-1042"),
+    Field("target", up_to(65_536), "Path and query, with card numbers masked.", "/api/payments/order-1042"),
     Field("status", WHOLE_NUMBER, "The HTTP status of the response.", 404),
     Field("code", TEXT, "The error code of the response; null for a success.", "not_found", lambda call: call.code or None, is_nullable=True),
     Field("milliseconds", COUNT, "How long it took.", 12),

@@ -3,18 +3,19 @@
 from django.apps import AppConfig
 
 from kit.db.triggers import (
+    ITS_COLUMNS,
     AppendOnly,
     Final,
-    Fixed,
     Kept,
     NeverDeleted,
     PermanentRows,
     Transitions,
     create_after_migrate,
 )
-from payments.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
+from payments.rules.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 
 TRIGGERS = (
+    AppendOnly("payments_accountdeclaration"),
     AppendOnly("payments_transition"),
     AppendOnly("payments_tariff"),
     AppendOnly("payments_batchtransition"),
@@ -26,7 +27,6 @@ TRIGGERS = (
         (
             "action",
             "target",
-            "business_id",
             "currency",
             "amount",
             "parameters",
@@ -37,19 +37,38 @@ TRIGGERS = (
             "expires_at",
         ),
     ),
+    Kept("payments_proposal", ("made_about", "confirmers", "business_id")),
     Final("payments_proposal", "state", unless="open"),
-    AppendOnly("payments_payoutreturn"),
-    # Rows without a foreign key refer to it (decision 0116).
+    NeverDeleted("payments_payoutreturn"),
+    Kept(
+        "payments_payoutreturn",
+        (
+            "bank_reference",
+            "payout_reference",
+            "amount",
+            "currency",
+            "reason",
+            "actor",
+            "extra_members",
+            "at",
+        ),
+    ),
+    Transitions("payments_payoutreturn", "applied", {"unmatched": ["reversed"]}),
+    # Rows without a foreign key refer to it (decision 0005).
     NeverDeleted("payments_transaction"),
     Kept("payments_transaction", ("id", "business_id")),
     Final("payments_transaction", "status", unless="pending"),
-    Fixed("payments_transaction", ("account_number", "bank_code")),
+    Kept("payments_transaction", ("account_number", "bank_code"), ITS_COLUMNS),
     PermanentRows("payments_settlementitem", ("batch_id", "transaction_id", "gross", "fee", "refunded")),
     Transitions("payments_transaction", "settle_status", PAYMENT_TRANSITIONS),
     Transitions("payments_settlementbatch", "state", BATCH_TRANSITIONS),
     Final("payments_cardoperation", "status", unless="pending"),
-    Fixed("payments_cardoperation", ("destination_account_number", "destination_bank_code")),
+    Kept("payments_cardoperation", ("destination_account_number", "destination_bank_code"), ITS_COLUMNS),
+    Kept("payments_cardoperation", ("wallet_sequence", "pending_sequence")),
     Kept("payments_transaction", ("payment_link_id", "checkout_id")),
+    # Where an order was sent: no other account is asked about it (decision 0019).
+    Kept("payments_transaction", ("connector", "account")),
+    Kept("payments_cardoperation", ("connector", "account")),
     # A printed code must not ask for another price, and all payments of a link mean the same.
     Kept(
         "payments_paymentlink",

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kit.api.answer_fields import (
+from kit.api.fields.answer_fields import (
     COUNT,
     FLAG,
     MOMENT,
     POSITION,
+    REFERENCE,
     TEXT,
     UUID,
     WHOLE_NUMBER,
@@ -18,9 +19,10 @@ from kit.api.answer_fields import (
     Type,
     one_of,
     page_of,
+    up_to,
 )
 from payments.models import Transaction
-from payments.services.event_subjects import Subject
+from payments.services.events.event_subjects import Subject
 from webhooks.models import Attempt, Delivery, Event, event_name
 
 State = Delivery.State
@@ -49,7 +51,7 @@ EVENT_SUBJECT = Answer(
     "What an event is about.",
     Field("type", one_of(["transaction", "refund", "transfer", "settlement"]), "What it is."),
     Field("id", UUID, "Its identifier.", "01980a5e-7b00-7c00-8000-000000000001"),
-    Field("reference", TEXT, "Your reference of the payment, payout or refund; else null.", "order-1042", is_nullable=True),
+    Field("reference", REFERENCE, "Your reference of the payment, payout or refund; else null.", "order-1042", is_nullable=True),
     Field("request_type", one_of(Transaction.RequestType.values), "Of a transaction; else null.", "payment", is_nullable=True),
 )  # fmt: skip
 EVENT = Answer(
@@ -101,6 +103,14 @@ EVENT_ATTEMPT = Answer(
         "Milliseconds from the lookup of your host name to the end of your response's headers.",
         38.5,
         lambda attempt: round(attempt.total_ms, 1),
+    ),
+    Field(
+        "response_body",
+        up_to(2_048),
+        "The first 2 KiB of your answer's body, with card numbers masked; null without a body, and once it has been purged.",
+        "order not found",
+        lambda attempt: bytes(attempt.excerpt).decode(errors="replace") or None,
+        is_nullable=True,
     ),
 )  # fmt: skip
 EVENT_IN_DETAIL = EVENT.extended(

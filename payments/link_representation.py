@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from kit.api.answer_fields import (
+from kit.api.amount_warnings import WARNINGS_FIELD
+from kit.api.fields.answer_fields import (
     BALANCE,
     COUNT,
     CURRENCY_FIELD,
@@ -20,6 +21,7 @@ from kit.api.answer_fields import (
     NONE,
     OBJECT,
     POSITION,
+    REFERENCE,
     TEXT,
     URL,
     UUID,
@@ -32,7 +34,7 @@ from kit.api.answer_fields import (
     text,
 )
 from kit.db import clock
-from payments.link_rules import ASKED
+from payments.links.link_rules import ASKED
 from payments.models import Checkout, PaymentLink
 from payments.representation import PAYMENTS
 from virtual_accounts.representation import VIRTUAL_ACCOUNT
@@ -67,7 +69,7 @@ AMOUNT_RANGE = Answer(
     "The amounts that the payer may choose, minor units.",
     Field("min", MINOR_UNITS, "The smallest.", 50_000, "amount_min"),
     Field("max", MINOR_UNITS, "The largest.", 5_000_000, "amount_max"),
-    Field("suggested", Type({"type": "array", "items": {"type": "integer"}}), "What the page proposes.", [100_000, 250_000], "suggested_amounts", (None, [])),
+    Field("suggested", Type({"type": "array", "items": MINOR_UNITS.schema, "maxItems": 4}), "What the page proposes.", [100_000, 250_000], "suggested_amounts", (None, [])),
 )  # fmt: skip
 COLLECT = Answer(
     "Collect",
@@ -79,7 +81,7 @@ COLLECT = Answer(
 LINK_CUSTOMER = Answer(
     "LinkCustomer",
     "Who pays.",
-    Field("reference", TEXT, "Your reference of the customer.", "customer-7", "customer_reference"),
+    Field("reference", REFERENCE, "Your reference of the customer.", "customer-7", "customer_reference"),
     Field("email", TEXT, "E-mail address.", "ada@shop.example", "customer_email"),
     Field("name", TEXT, "Full name.", "Ada Obi", "customer_name", EMPTY),
 )  # fmt: skip
@@ -94,7 +96,7 @@ PAYMENT_LINK = Answer(
     "PaymentLink",
     "A payment link: what is paid for, how much, how often and until when.",
     Field("id", UUID, "Our identifier of the link: the `payment_link_id` of its payments.", "01980a5e-a3e0-7c00-8000-000000000006", "pk"),
-    Field("reference", TEXT, "Your reference.", "workshop-may"),
+    Field("reference", REFERENCE, "Your reference.", "workshop-may"),
     Field("status", one_of(PaymentLink.Status.values), "Derived: the first that holds of `used_up`, `inactive`, `expired` and `active`.", value=lambda link: str(link.status_at(clock.now()))),
     Field("url", URL, "The address that you share with payers.", "https://pay.example/l/k7wq3m9x2bdt"),
     Field("slug", TEXT, "The end of the address.", "k7wq3m9x2bdt"),
@@ -104,7 +106,7 @@ PAYMENT_LINK = Answer(
     Field("amount_range", AMOUNT_RANGE, "The payer chooses the amount.", value=_range, omit=NONE),
     CURRENCY_FIELD,
     Field("quantity_max", POSITION, "The payer chooses 1 to this many units.", 1),
-    Field("payment_methods", Type({"type": "array", "items": {"type": "string", "enum": list(PAYMENTS)}}), "In the order of the page.", ["card", "virtual_account"]),
+    Field("payment_methods", Type({"type": "array", "items": {"type": "string", "enum": list(PAYMENTS)}, "maxItems": len(PAYMENTS)}), "In the order of the page.", ["card", "virtual_account"]),
     Field("payment_method_id", UUID, "The virtual account that you named.", VIRTUAL_ACCOUNT["id"].example, lambda link: link.account_id, NONE),
     Field("transfer_window", COUNT, "Seconds that an account number accepts a payer's transfer.", 1_800),
     Field("collect", COLLECT, "What payers are asked for."),
@@ -122,6 +124,7 @@ PAYMENT_LINK = Answer(
     Field("block_reason", TEXT, "Why the operator has blocked the link. It can't be activated until this is resolved.", "Prohibited goods", omit=EMPTY),
     Field("created_at", MOMENT, "When it was created.", "2026-01-31T08:00:00.000Z"),
     Field("updated_at", MOMENT, "When it was changed, deactivated or activated last.", "2026-01-31T08:00:00.000Z"),
+    WARNINGS_FIELD,
 )  # fmt: skip
 PAYMENT_LINKS_PAGE = page_of(PAYMENT_LINK, "A page of payment links, newest first.")
 
@@ -144,7 +147,7 @@ CHECKOUT = Answer(
     Field("customer", CHECKOUT_CUSTOMER, "What the payer entered, until it is erased.", value=_has_name_or_email, omit=NONE),
     Field("answers", OBJECT, "Answers to your questions, by `key`.", {"size": "M"}, "checkout.answers"),
     Field("attempts", COUNT, "Payments begun so far.", 2),
-    Field("payment_reference", TEXT, "The payment that succeeded, else the last one. Absent before the first.", "pl_01980a5eb3707c008000000000000008", omit=EMPTY),
+    Field("payment_reference", REFERENCE, "The payment that succeeded, else the last one. Absent before the first.", "pl_01980a5eb3707c008000000000000008", omit=EMPTY),
     Field("created_at", MOMENT, "When it was begun.", "2026-01-31T09:00:00.000Z", "checkout.created_at"),
 )  # fmt: skip
 CHECKOUTS_PAGE = page_of(CHECKOUT, "A page of checkouts, newest first.")

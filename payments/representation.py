@@ -9,7 +9,8 @@ from typing import Any
 
 from django.conf import settings
 
-from kit.api.answer_fields import (
+from kit.api.amount_warnings import WARNINGS_FIELD
+from kit.api.fields.answer_fields import (
     BALANCE,
     COUNT,
     CURRENCY,
@@ -21,6 +22,7 @@ from kit.api.answer_fields import (
     MOMENT,
     NONE,
     POSITION,
+    REFERENCE,
     TEXT,
     URL,
     UUID,
@@ -30,10 +32,11 @@ from kit.api.answer_fields import (
     open_list,
     page_of,
     text,
+    up_to,
 )
-from payments import outcomes
-from payments.cards import BRAND_NAMES
 from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
+from payments.rules import outcomes
+from payments.rules.cards import BRAND_NAMES
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.representation import ACCOUNT_NUMBER, SENDER, TRANSFER_DETAILS
 
@@ -134,7 +137,7 @@ CUSTOMER = Answer(
     Field("account_number", ACCOUNT_NUMBER, "Payouts.", "0123456789", kinds=(PAYOUT,)),
     Field("bank_code", TEXT, "Payouts: the bank's `code`.", "058", kinds=(PAYOUT,)),
     Field("bank_name", TEXT, "Payouts.", "Guaranty Trust Bank", kinds=(PAYOUT,)),
-    Field("merchant_reference", TEXT, "Your reference of the customer.", "customer-7", "customer_reference", EMPTY, (*PAYMENTS, PAYOUT)),
+    Field("merchant_reference", REFERENCE, "Your reference of the customer.", "customer-7", "customer_reference", EMPTY, (*PAYMENTS, PAYOUT)),
     kind_of=kind_of,
 )  # fmt: skip
 REVERSAL = Answer(
@@ -151,9 +154,9 @@ PAYMENT = Answer(
     "are left out.",
     Field("request_type", one_of(Transaction.RequestType.values), "The kind of transaction."),
     Field("id", UUID, "Our identifier of the transaction.", "01980a5e-7b00-7c00-8000-000000000001", "pk"),
-    Field("reference", TEXT, "Your reference. Of a payment of a link: `pl_` and its own id.", "order-1042"),
+    Field("reference", REFERENCE, "Your reference. Of a payment of a link: `pl_` and its own id.", "order-1042"),
     Field("payment_link_id", UUID, "The payment link that it was made at. Payments of links.", "01980a5e-a3e0-7c00-8000-000000000006", omit=NONE, kinds=PAYMENTS),
-    Field("payment_link_reference", TEXT, "Your reference of that link.", "workshop-may", _link_reference, NONE, PAYMENTS),
+    Field("payment_link_reference", REFERENCE, "Your reference of that link.", "workshop-may", _link_reference, NONE, PAYMENTS),
     Field("status", one_of(Status.values), "`success` and `failed` are final."),
     Field("response_code", RESPONSE_CODE, f"Outcome code: {outcomes.response_code_list()}.", "10000"),
     Field("response_summary", TEXT, "The outcome in words.", "Payment completed"),
@@ -209,9 +212,10 @@ PAYMENT = Answer(
         omit=NONE,
         kinds=(PAYOUT,),
     ),
-    Field("narration", TEXT, "Your free text. Present if you sent any.", "Two books", omit=EMPTY),
+    Field("narration", up_to(255), "Your free text. Present if you sent any.", "Two books", omit=EMPTY),
     METADATA_FIELD,
     Field("completed_at", MOMENT, "When `status` became `success` or `failed`. Once it is final.", "2026-01-31T08:00:01.250Z", "finished_at", NONE),
+    WARNINGS_FIELD,
     kind_of=kind_of,
 )  # fmt: skip
 PAYMENTS_PAGE = page_of(PAYMENT, "A page of transactions, newest first.")
@@ -227,8 +231,8 @@ REFUND = Answer(
     "Refund",
     "A refund.",
     Field("id", UUID, "Our identifier of the refund.", "01980a5e-9440-7c00-8000-000000000002", "pk"),
-    Field("reference", TEXT, "Your reference of the refund.", "refund-9"),
-    Field("payment_reference", TEXT, "Your reference of the payment.", "order-1042", "transaction.reference"),
+    Field("reference", REFERENCE, "Your reference of the refund.", "refund-9"),
+    Field("payment_reference", REFERENCE, "Your reference of the payment.", "order-1042", "transaction.reference"),
     Field("status", one_of(CardOperation.Status.values), "`success` and `failed` are final."),
     Field("response_code", RESPONSE_CODE, "Outcome code, as of payments.", "10000"),
     Field("response_summary", TEXT, "The outcome in words.", "Payment completed"),
@@ -244,6 +248,7 @@ REFUND = Answer(
         value=lambda refund: refund if refund.is_transfer_refund else None,
         omit=NONE,
     ),
+    WARNINGS_FIELD,
 )  # fmt: skip
 REFUNDS_PAGE = page_of(REFUND, "A page of refunds, newest first.")
 
@@ -278,7 +283,7 @@ SETTLEMENT_ITEM = Answer(
         one_of(["payment", "refund", "brought_forward", "carried_forward"]),
         "A payment, a refund, or an amount carried from one batch to another.",
     ),
-    Field("reference", TEXT, "Your reference of the payment or refund; else empty.", "order-1042"),
+    Field("reference", REFERENCE, "Your reference of the payment or refund; else empty.", "order-1042"),
     Field("amount", BALANCE, "Below zero for refunds and amounts brought forward.", 50_000, lambda line: line.net + line.fee),
     Field("fee", BALANCE, "Fee of the payment; 0 for every other kind.", 750),
     Field("net", BALANCE, "What the line adds to the batch's net.", 49_250),
@@ -302,14 +307,14 @@ UNAPPLIED_TRANSFER = Answer(
         "why",
         one_of(reason.value for reason in Transfer.Reason if reason.value),
         "Why it matches no payment: another amount than expected, after the payment's end, a second transfer, "
-        "an inactive account, another currency.",
+        "an inactive account, another currency, or a number of no account that we assigned to yours later.",
         value="transfer.reason",
     ),
-    Field("state", one_of(UnappliedMoney.State.values), "`credited` and `returned` are final."),
-    Field("payment_reference", TEXT, "Your reference of the payment that it was meant for, if there is one.", "order-1047", omit=EMPTY),
-    Field("reason", TEXT, "Why it was credited or returned.", "Paid twice", lambda money: None if money.decided_at is None else money.reason, NONE),
+    Field("state", one_of(UnappliedMoney.State.values), "`credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it back."),
+    Field("payment_reference", REFERENCE, "Your reference of the payment that it was meant for, if there is one.", "order-1047", omit=EMPTY),
+    Field("reason", TEXT, "Why it was credited or returned; of an open one, why the bank refused its return or sent it back.", "Paid twice", omit=EMPTY),
     Field("decided_at", MOMENT, "When it was credited or returned.", "2026-01-31T09:00:00.000Z", omit=NONE),
-    Field("return_reference", TEXT, "The reference of the payout that returns it.", "return_01980a5e9c1070008000000000000005", "reference", EMPTY),
+    Field("return_reference", REFERENCE, "The reference of the payout that returns it, or which came back.", "return_01980a5e9c1070008000000000000005", "reference", EMPTY),
 )  # fmt: skip
 UNAPPLIED_TRANSFERS_PAGE = page_of(UNAPPLIED_TRANSFER, "A page of unapplied transfers, newest first.")
 

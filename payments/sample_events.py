@@ -1,21 +1,35 @@
 """Events of payments that don't exist, as an exam sends them to a receiver."""
 
 import uuid
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from kit import bounded_json
-from kit.timestamps import timestamp
+from kit.files import bounded_json
+from kit.time.timestamps import timestamp
 from merchants.models import Business
-from payments import outcomes
-from payments.outcomes import Outcome
-from payments.representation import CARD, CUSTOMER, PAYMENT, PAYMENTS, PAYOUT, TRANSFER
+from payments.representation import (
+    CARD,
+    CUSTOMER,
+    PAYMENT,
+    PAYMENTS,
+    PAYOUT,
+    REFUND,
+    REVERSAL,
+    SETTLEMENT,
+    TRANSFER,
+    UNAPPLIED_TRANSFER,
+)
+from payments.rules import outcomes
+from payments.rules.outcomes import Outcome
 from virtual_accounts.representation import TRANSFER_DETAILS
 from webhooks import publishing
 from webhooks.models import Event
 
 AMOUNT = 250_000  # minor units
 RECEIVED = 240_000
+TIMES = ("payment_timestamp", "completed_at", "created_at", "received_at", "released_at")
 DECLINED = outcomes.NOT_SUFFICIENT_FUNDS
 NEVER = (
     "payment_link_id",
@@ -34,15 +48,20 @@ class SampleEvents:
         self._currency = business.currencies[0] if business.currencies else "NGN"
 
     def of_kind(self, kind: str, *, reference: str, at: datetime) -> dict[str, Any]:
-        """Return an event of one of the five kinds."""
-        make = {
+        """Return an event of a kind."""
+        makers: dict[Event, Callable[[], dict[str, Any]]] = {
             Event.PAYMENT_SUCCESS: _card_payment,
             Event.PAYMENT_FAILED: _declined_payment,
             Event.PAYMENT_MISMATCH: _mismatched_payment,
             Event.PAYOUT_SUCCESS: _payout,
             Event.PAYOUT_FAILED: _failed_payout,
-        }[Event(kind)]
-        return self._event(Event(kind), make(), reference=reference, at=at)
+            Event.REFUND_SUCCESS: partial(_refund, outcomes.COMPLETED),
+            Event.REFUND_FAILED: partial(_refund, DECLINED),
+            Event.PAYOUT_REVERSED: _returned_payout,
+            Event.TRANSFER_UNAPPLIED: _unapplied_transfer,
+            Event.SETTLEMENT_RELEASED: partial(SETTLEMENT.example, status="released"),
+        }
+        return self._event(Event(kind), makers[Event(kind)](), reference=reference, at=at)
 
     def into_static_account(self, *, reference: str, at: datetime) -> dict[str, Any]:
         """Return the event of a transfer into a static account, which creates a payment."""
@@ -51,14 +70,12 @@ class SampleEvents:
     def _event(self, kind: Event, data: dict[str, Any], *, reference: str, at: datetime) -> dict[str, Any]:
         own = {
             "id": str(uuid.uuid4()),
-            "reference": reference,
             "currency": self._currency,
-            "payment_timestamp": timestamp(at),
-            "completed_at": timestamp(at),
+            **dict.fromkeys(("reference", "payment_reference"), reference),
+            **dict.fromkeys(TIMES, timestamp(at)),
         }
-        event: dict[str, Any] = bounded_json.loads(
-            publishing.render(uuid.uuid4(), kind, data=data | own, now=at)
-        )
+        data |= {name: value for name, value in own.items() if name in data}
+        event: dict[str, Any] = bounded_json.loads(publishing.render(uuid.uuid4(), kind, data=data, now=at))
         return event
 
 
@@ -108,6 +125,25 @@ def _mismatched_payment() -> dict[str, Any]:
 
 def _payout() -> dict[str, Any]:
     return _sample(PAYOUT, outcomes.COMPLETED, "metadata", customer=CUSTOMER.example(PAYOUT))
+
+
+def _returned_payout() -> dict[str, Any]:
+    return _payout() | {"reversal": REVERSAL.example()}
+
+
+def _refund(outcome: Outcome) -> dict[str, Any]:
+    return REFUND.example(
+        without=("destination",),
+        status="success" if outcome is outcomes.COMPLETED else "failed",
+        response_code=outcome.code,
+        response_summary=outcome.summary,
+        gateway_code=outcome.gateway_code,
+    )
+
+
+def _unapplied_transfer() -> dict[str, Any]:
+    decided = ("reason", "decided_at", "return_reference")
+    return UNAPPLIED_TRANSFER.example(without=decided, why="late", state="open")
 
 
 def _failed_payout() -> dict[str, Any]:

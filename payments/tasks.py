@@ -1,11 +1,11 @@
 """Scheduled tasks of the payments app. Each queries the database for due work."""
 
-import threading
-
 from celery import shared_task
 
 from kit.db import clock
-from payments.services import expiry, idempotency, requery
+from payments.services import expiry, return_matching
+from payments.services.rails import requery
+from payments.services.replays import idempotency
 from payments.services.reporting import daily_totals
 from payments.services.settlement import batch_transitions
 from payments.services.transfers import account_provider_messages
@@ -13,52 +13,29 @@ from payments.services.transfers import account_provider_messages
 
 @shared_task(name="payments.expire_due")
 def expire_due() -> None:
-    for _ in expiry.expire(expiry.overdue(now=clock.database_now())):
+    now = clock.now()
+    for _ in expiry.expire(expiry.overdue(now=now)):
         pass
-    for _ in expiry.expire_sessions():
-        pass
-
-
-# A run takes a second if rails are slow. One run at a time leaves a process's other threads to other tasks.
-_requery_run = threading.Lock()
+    if expiry.overdue_sessions(now=now):
+        for _ in expiry.expire_sessions():
+            pass
 
 
 @shared_task(name="payments.requery_due")
 def requery_due() -> None:
-    if not _requery_run.acquire(blocking=False):
-        return
-    try:
-        for _ in requery.requery_due():
-            pass
-    finally:
-        _requery_run.release()
-
-
-_provider_run = threading.Lock()
+    for _ in requery.requery_due():
+        pass
+    return_matching.match_ended()
 
 
 @shared_task(name="payments.notify_account_provider")
 def notify_account_provider() -> None:
-    if not _provider_run.acquire(blocking=False):
-        return
-    try:
-        account_provider_messages.send_due()
-    finally:
-        _provider_run.release()
-
-
-# A run takes seconds after a decision about a large batch.
-_settled_run = threading.Lock()
+    account_provider_messages.send_due()
 
 
 @shared_task(name="payments.update_settled_payments")
 def update_settled_payments() -> None:
-    if not _settled_run.acquire(blocking=False):
-        return
-    try:
-        batch_transitions.update_due()
-    finally:
-        _settled_run.release()
+    batch_transitions.update_due()
 
 
 @shared_task(name="payments.roll_up_days")

@@ -2,7 +2,7 @@
 
 A process reserves blocks of numbers from a counter in the database and allocates them from memory. A reservation is
 one statement that commits at once, so a later rollback can't release its numbers. `take` raises inside a database
-transaction. See decision 0042.
+transaction. See decision 0020.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import connection
 
-from kit.connectors import RailUnavailable
+from kit.connectors.connectors import RailUnavailable
 from payments.models import TraceCounter
 
 ROUND = 999_999  # STANs: 000001 to 999999, then again from 000001

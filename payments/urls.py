@@ -6,6 +6,7 @@ from payments.bank_notifications import views as bank_notifications
 from payments.pages import challenge, checkout, transfer
 from payments.pages.link import link_page
 from payments.views import (
+    capabilities,
     events,
     exams,
     listeners,
@@ -84,6 +85,7 @@ urlpatterns = [
     path("api/sandbox/exams/<uuid:exam_id>", exams.ExamView.as_view(), name="exam"),
     path("api/sandbox/exams/<uuid:exam_id>/answers", exams.ExamAnswersView.as_view(), name="exam-answers"),
     path("api/banks", payments.BanksView.as_view(), name="banks"),
+    path("api/capabilities", capabilities.CapabilitiesView.as_view(), name="capabilities"),
     path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),
     path("bank/payout-returns", bank_notifications.PayoutReturnsView.as_view(), name="bank-payout-returns"),
     path("3ds/<str:token>", challenge.ChallengePage.as_view(), name="challenge"),

@@ -1,5 +1,6 @@
 """Fixtures for all tests: two businesses with API keys, an empty cache, and a running service for journeys."""
 
+import gc
 import json
 import os
 from collections.abc import Iterator
@@ -14,21 +15,25 @@ import jsonschema
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
 from django.db.backends.sqlite3.base import DatabaseOperations
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
-from config.access_rules import addresses
-from config.openapi.generated import document
-from config.operations.health import readiness
+from developer_site.openapi.generated import document
 from kit.db import clock
-from merchants import rate_limits
+from merchants.api import rate_limits
+from merchants.api.request_log import FailedCalls, RequestLog, request_log
 from merchants.models import ApiKey
-from merchants.request_log import FailedCalls, RequestLog, request_log
-from payments.services import requery
+from merchants.people.access import rule_of
+from operations.health import readiness
 from payments.services.fee_rules import cached_rules
-from payments.services.rail_choices import cached_choices
+from payments.services.rails import requery
+from payments.services.rails.declared_accounts import cached_declarations
+from payments.services.rails.rail_choices import cached_choices
 from payments.trace_numbers import trace_numbers
+from tests import database_copies
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service
@@ -54,11 +59,37 @@ _database = settings.DATABASES["default"]["TEST"].get("NAME")
 if _database:  # SQLite creates the file, but not its folder
     Path(_database).parent.mkdir(parents=True, exist_ok=True)
 
+# Importing tests makes little garbage but many objects, which each full collection would look through again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 if settings.REDIS_URL:
     # Each test process clears its own Redis database; the service of the journeys uses the configured one.
     _address, _, _number = settings.REDIS_URL.rpartition("/")
     _own = int(_number) + 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     settings.CACHES["default"]["LOCATION"] = f"{_address}/{_own}"
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(request: pytest.FixtureRequest, django_db_modify_db_settings: None) -> bool:
+    """On SQLite, start from a copy of a migrated database."""
+    test_settings = connection.settings_dict["TEST"]
+    if not _database or not database_copies.copy_to(Path(test_settings["NAME"])):
+        return request.config.getoption("reuse_db")
+    test_settings["MIGRATE"] = False
+    return True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    if _database and not database_copies.sqlite_file().exists():
+        with django_db_blocker.unblock():
+            database_copies.keep()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -69,8 +100,9 @@ def _limits_are_declared() -> Iterator[None]:
     def checked(client: Client, **environment: Any) -> Any:
         answer = request(client, **environment)
         if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-            declared = addresses().get(answer.resolver_match.route)  # None: a URL that a test adds
-            assert declared is None or declared.limits, "Declare the limit in config/access_rules.py."
+            rule = rule_of(answer.resolver_match.func)
+            assert rule is not None
+            assert rule.limits, "Declare the limit on the view."
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
@@ -107,6 +139,7 @@ def _clear_process_state() -> None:
     readiness.clear()
     cached_rules.cache_clear()
     cached_choices.cache_clear()
+    cached_declarations.cache_clear()
     trace_numbers.discard()
     request_log._waiting.clear()
     request_log._failed = FailedCalls()

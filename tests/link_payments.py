@@ -2,10 +2,10 @@
 
 from django.utils import timezone
 
-from payments.cards import Card, CardSecret, brand_of
 from payments.models import PaymentLink
-from payments.services import checkouts
-from payments.services.checkouts import Details
+from payments.rules.cards import Card, CardSecret, brand_of
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkouts import Details
 from tests import orders
 from tests.orders import FRICTIONLESS_CARD
 

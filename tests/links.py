@@ -5,14 +5,15 @@ from typing import Any
 
 from django.utils import timezone
 
-from kit.api.strict_fields import read_request
-from merchants.audit import Actor
+from kit.api.fields.strict_fields import read_request
 from merchants.models import Business
-from payments.cards import Card, CardSecret
-from payments.link_serializers import LinkSerializer
+from merchants.people.audit import Actor
+from payments.api.link_serializers import LinkSerializer
 from payments.models import Checkout, PaymentLink, Transaction
-from payments.services import checkouts, links
-from payments.services.checkouts import Details
+from payments.rules.cards import Card, CardSecret
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkouts import Details
+from payments.services.links import links
 from tests import orders
 from tests.orders import FRICTIONLESS_CARD
 

@@ -1,6 +1,8 @@
 """Payers at payment links, as browsers without JavaScript use the pages: in this process, or over HTTP."""
 
+import re
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -60,6 +62,14 @@ class Payer:
 
     def state(self, checkout: str) -> str:
         return str(self.get(f"{checkout}/state").json()["state"])
+
+
+def refreshed_to(page: Any, *, escaped: bool = False) -> str:
+    """Return the address that a page leads to without a click, or an empty string."""
+    text = page.content.decode()
+    found = re.search(r'<meta http-equiv="refresh" content="0; url=([^"]*)">', text)
+    address = found[1] if found else ""
+    return address if escaped else unescape(address)
 
 
 def address_of(turn: int) -> str:

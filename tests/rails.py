@@ -10,18 +10,27 @@ from uuid import UUID
 
 from django.db import OperationalError
 
-from payments.cards import Card
-from payments.outcomes import DO_NOT_HONOUR, PROCESSING
-from payments.rails.protocol import AnswerLost, CardOrder, OperationOrder, PayoutOrder, RailAnswer
+from kit.connectors.capabilities import Capabilities
+from payments.rails.protocol import (
+    AnswerLost,
+    CardCapabilities,
+    CardOrder,
+    OperationOrder,
+    PayoutOrder,
+    RailAnswer,
+    ThreeDSecureSupport,
+)
 from payments.rails.sandbox import SandboxAcquirer, SandboxBank
+from payments.rules.cards import Card
+from payments.rules.outcomes import DO_NOT_HONOUR, PROCESSING
+from virtual_accounts.providers.protocol import AccountCapabilities
 from virtual_accounts.providers.sandbox import SandboxProvider
 
 
-class CardLeakingAcquirer:
+class CardLeakingAcquirer(SandboxAcquirer):
     """Raises an exception whose message contains the card, as a careless connector might."""
 
-    name = "card-leaking"
-    has_three_d_secure = True
+    name = account = "card-leaking"
 
     def is_available(self) -> bool:
         return True
@@ -33,11 +42,10 @@ class CardLeakingAcquirer:
     verify = authorise
 
 
-class AcquirerWithoutDatabase:
+class AcquirerWithoutDatabase(SandboxAcquirer):
     """Fails with a database error during every call."""
 
-    name = "without-database"
-    has_three_d_secure = True
+    name = account = "without-database"
 
     def is_available(self) -> bool:
         return True
@@ -134,7 +142,53 @@ class UncallableAcquirer(SandboxAcquirer):
 class AcquirerWithoutThreeDSecure(SandboxAcquirer):
     """Has no 3-D Secure."""
 
-    has_three_d_secure = False
+    capabilities = CardCapabilities(three_d_secure=ThreeDSecureSupport.NEVER)
+
+
+class LimitedAcquirer(SandboxAcquirer):
+    """Only takes payments in NGN of NGN 50 to NGN 1,000 in full naira, which are captured at once and refunded in full."""
+
+    capabilities = CardCapabilities(
+        three_d_secure=ThreeDSecureSupport.PROVIDER_DECIDES,
+        captures_later=False,
+        voids=False,
+        partial_refunds=False,
+        checks_cards=False,
+        currencies=frozenset({"NGN"}),
+        minimum_amount={"NGN": 5_000},
+        maximum_amount=100_000,
+        amount_multiple_of={"NGN": 100},
+    )
+
+
+class UnreachableLimitedAcquirer(LimitedAcquirer):
+    """Is limited, and can't be reached."""
+
+    def is_available(self) -> bool:
+        return False
+
+
+class HostedAcquirer(SandboxAcquirer):
+    """Takes cards on its own page only."""
+
+    capabilities = CardCapabilities(three_d_secure=ThreeDSecureSupport.ON_REQUEST, hosted_only=True)
+
+
+class LimitedBank(SandboxBank):
+    """Pays out in NGN, from NGN 100."""
+
+    capabilities = Capabilities(currencies=frozenset({"NGN"}), minimum_amount={"NGN": 10_000})
+
+
+class LimitedProvider(SandboxProvider):
+    """Hosts accounts in NGN. Payments into them take 15 minutes to 8 hours, from NGN 100."""
+
+    capabilities = AccountCapabilities(
+        currencies=frozenset({"NGN"}),
+        minimum_amount={"NGN": 10_000},
+        shortest_session=15 * 60,
+        longest_session=8 * 3600,
+    )
 
 
 class SlowBank(SandboxBank):
@@ -207,7 +261,7 @@ class SilentBank(SandboxBank):
 class OtherBank(UncallableBank):
     """A bank other than the one that an earlier order was sent to."""
 
-    name = "another"
+    name = account = "another"
 
 
 class RecordingProvider(SandboxProvider):

@@ -4,9 +4,9 @@ from datetime import date
 
 from django.utils import timezone
 
-from merchants.audit import Actor
-from payments import business_days
+from merchants.people.audit import Actor
 from payments.models import SettlementBatch
+from payments.rules import business_days
 from payments.services.settlement import batch_decisions, batches
 
 STAFF = Actor(name="staff@example.com")

@@ -5,16 +5,29 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from kit import connectors
+from kit.connectors import connectors
+from payments import rails
+from payments.rails.protocol import CardAcquirer, PayoutBank
 from payments.simulators.acquirer import AcquirerSimulator
 from payments.simulators.bank import BankSimulator
 from payments.simulators.fault_injection import Fault
 
-ISO8583 = "payments.rails.iso8583.Iso8583Acquirer"
-HTTP_BANK = "payments.rails.http_bank.HttpBank"
+ISO8583 = "iso8583"
+HTTP_BANK = "http"
+
+
+def made_acquirer() -> Any:
+    """Return this process's connector to the acquirer."""
+    return connectors.make(rails.ACQUIRERS[ISO8583], protocol=CardAcquirer)
+
+
+def made_bank() -> Any:
+    """Return this process's connector to the bank."""
+    return connectors.make(rails.BANKS[HTTP_BANK], protocol=PayoutBank)
 
 
 class RunningAcquirer:
@@ -77,18 +90,23 @@ def acquirer_running() -> Iterator[RunningAcquirer]:
 @contextmanager
 def acquirer_connected(settings, acquirer: RunningAcquirer, *, timeout: float = 8) -> Iterator[None]:
     """Route card payments to a running simulator."""
+    _drop_connectors()
     settings.CARD_ACQUIRER = ISO8583
     settings.ACQUIRER_HOST, settings.ACQUIRER_PORT, settings.ACQUIRER_TLS = "127.0.0.1", acquirer.port, False
     settings.ACQUIRER_TIMEOUT, settings.ACQUIRER_ECHO_INTERVAL = timeout, 60
     settings.ACQUIRER_TERMINAL_ID, settings.ACQUIRER_MERCHANT_ID = "SLUICE01", "SLUICE000000001"
     settings.ACQUIRER_INSTITUTION_ID = "00000000566"
-    connectors._made.cache_clear()
     try:
         yield
     finally:
-        with suppress(ImproperlyConfigured):  # a test removed a setting, so no connection was opened
-            connectors.make(ISO8583).link.close()
-        connectors._made.cache_clear()
+        _drop_connectors()
+
+
+def _drop_connectors() -> None:
+    """Make connectors anew at their next use. The acquirer's link would otherwise reconnect for ever."""
+    with suppress(ImproperlyConfigured):  # a test removed a setting, so no connection was opened
+        made_acquirer().link.close()
+    connectors._made.cache_clear()
 
 
 @contextmanager
@@ -96,7 +114,7 @@ def short_acquirer_timeout(seconds: float = 0.3) -> Iterator[None]:
     """Shorten the time-out for the acquirer's answers in a test that expects none. Other tests keep a
     long one.
     """
-    link = connectors.make(ISO8583).link
+    link = made_acquirer().link
     assert link.is_up(within=5)
     usual = link._settings
     link._settings = link._thread._settings = replace(usual, timeout=seconds)
@@ -136,7 +154,7 @@ def connected_bank(settings, bank, *, timeout: float = 8) -> Iterator[None]:
 @contextmanager
 def short_bank_timeout(seconds: float = 0.3) -> Iterator[None]:
     """Shorten the time-out for the bank's answers in a test that expects none."""
-    caller = connectors.make(HTTP_BANK)._caller
+    caller = made_bank()._caller
     usual = caller._peer
     caller._peer = replace(usual, timeout=seconds)
     try:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction as database
 
 from merchants.models import Business
-from payments import request_types
+from payments.api import request_types
 from payments.models import Transaction
 from payments.services import expiry
 from tests import orders

@@ -5,8 +5,8 @@ from uuid import uuid4
 from django.utils import timezone
 
 from ledger import services as ledger
-from merchants.audit import Actor
 from merchants.models import Business
+from merchants.people.audit import Actor
 
 STAFF = Actor(name="staff@example.com")
 

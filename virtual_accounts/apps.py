@@ -2,12 +2,14 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, Final, PermanentRows, create_after_migrate
+from kit.db.triggers import AppendOnly, Final, PermanentRows, Transitions, create_after_migrate
 
 TRIGGERS = (
     AppendOnly("virtual_accounts_transfer"),
     Final("virtual_accounts_session", "status", unless="pending"),
-    Final("virtual_accounts_unappliedmoney", "state", unless="open"),
+    Transitions(
+        "virtual_accounts_unappliedmoney", "state", {"open": ["returned", "credited"], "returned": ["open"]}
+    ),
     PermanentRows(
         "virtual_accounts_unclaimedtransfer", ("bank_reference", "account_number", "amount", "currency")
     ),

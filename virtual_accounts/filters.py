@@ -3,8 +3,8 @@
 from django.db.models import QuerySet
 from django.http import QueryDict
 
+from kit.api.fields.strict_fields import UUID, Choice, RequestSerializer
 from kit.api.filters import CREATED, CreatedFrom, CreatedTo, narrowed
-from kit.api.strict_fields import UUID, Choice, RequestSerializer
 from virtual_accounts.models import VirtualAccount
 
 LOOKUPS = {

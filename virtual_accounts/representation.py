@@ -5,12 +5,13 @@ from operator import methodcaller
 from typing import Any
 
 from kit import banks
-from kit.api.answer_fields import (
+from kit.api.fields.answer_fields import (
     CURRENCY_FIELD,
     DIGITS,
     EMPTY,
     METADATA_FIELD,
     MOMENT,
+    REFERENCE,
     TEXT,
     UUID,
     Answer,
@@ -37,7 +38,7 @@ ACCOUNT_HOLDER = Answer(
     ),
     Field("bank_code", TEXT, "The bank that hosts it.", "035"),
     Field("email", TEXT, "E-mail address.", "ada@shop.example"),
-    Field("reference", TEXT, "Your reference.", "customer-7"),
+    Field("reference", REFERENCE, "Your reference.", "customer-7"),
 )  # fmt: skip
 VIRTUAL_ACCOUNT = Answer(
     "VirtualAccount",
@@ -45,7 +46,7 @@ VIRTUAL_ACCOUNT = Answer(
     Field("id", UUID, "Our identifier: the `payment_method_id` of payments.", "01980a5e-7b00-7c00-8000-000000000003", "pk"),
     CURRENCY_FIELD,
     Field("status", one_of(VirtualAccount.Status.values), "An inactive account accepts nothing."),
-    Field("reference", TEXT, "Your reference.", "customer-7"),
+    Field("reference", REFERENCE, "Your reference.", "customer-7"),
     Field("customer", ACCOUNT_HOLDER, "The account's holder.", value=lambda account: account),
     METADATA_FIELD,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kit.api.strict_fields import (
+from kit.api.fields.strict_fields import (
     Choice,
     Country,
     Currency,
@@ -70,7 +70,7 @@ class AccountSerializer(RequestSerializer):
     )
     email = Email()
     currency = Currency()
-    address = AddressSerializer(help_text="Address.")
+    address = AddressSerializer(required=False, help_text="Address. Optional for a dynamic account.")
     metadata = Metadata(required=False)
     elsewhere = EVERY_FIELD
 
@@ -108,6 +108,7 @@ class StaticAccountSerializer(AccountSerializer):
     dob = PastDate(help_text="Date of birth, YYYY-MM-DD; in the past.", example="1990-12-31")
     gender = Choice(["male", "female"], help_text="`male` or `female`.", example="female")
     bvn = BankVerificationNumber()
+    address = AddressSerializer(help_text="Address.")
 
 
 class BusinessAccountSerializer(AccountSerializer):
@@ -123,6 +124,7 @@ class BusinessAccountSerializer(AccountSerializer):
         example="08012345678",
     )
     bvn = BankVerificationNumber()
+    address = AddressSerializer(help_text="Address.")
     first_name = Ignored()
     middle_name = Ignored()
     last_name = Ignored()

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
 from kit.db import clock
-from merchants.api_requests import ObjectKind, note_object
+from merchants.api.api_requests import ObjectKind, note_object
 from merchants.models import Business
 from virtual_accounts.filters import filtered
 from virtual_accounts.models import VirtualAccount
@@ -39,14 +39,20 @@ class VirtualAccountsView(APIView):
         )
 
     def get(self, request: Request) -> Response:
-        """List virtual accounts."""
+        """List virtual accounts.
+
+        Newest first, active and inactive ones.
+        """
         own = VirtualAccount.objects.of(_business(request)).with_current_number()
         return Response(page_of(self, filtered(own, request.query_params), represent))
 
 
 class VirtualAccountView(APIView):
     def get(self, request: Request, reference: str) -> Response:
-        """Look up a virtual account."""
+        """Look up a virtual account.
+
+        By your reference, with the number that it has at this moment.
+        """
         account = accounts.find_of(_business(request), reference)
         if account is None:
             raise NotFound

@@ -7,17 +7,17 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ActionForm
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
 
 from kit.db import clock
-from kit.plurals import counted
+from kit.text.plurals import counted
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
+from merchants.admin.base import staff_action
 from merchants.admin.columns import two_lines
-from merchants.request_actors import person_acting
+from merchants.people.request_actors import person_acting
 from webhooks import services
 from webhooks.models import FINISHED, Attempt, Delivery, Endpoint
 
@@ -37,7 +37,7 @@ class EndpointAdmin(ReadOnlyAdmin):
     list_select_related = ("business",)
     searches = (by_id("business"), by_business_name(), exactly("url"))
     search_help_text = "Name or ID of the business, or full URL."
-    exclude = ("hash_key",)
+    exclude = ("hash_key", "previous_hash_key")
 
 
 class ReplayForm(forms.Form):
@@ -92,6 +92,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     any_object: ClassVar = ("subject",)
     inlines = (AttemptInline,)
     actions = ("replay_chosen",)
+    may_act_on_list = MAY_REPLAY
     action_form = ReplayActionForm
 
     @admin.display(description="event")
@@ -120,9 +121,8 @@ class DeliveryAdmin(ReadOnlyAdmin):
     def replay_chosen(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         self._replay(request, ReplayForm(request.POST), list(queryset.values_list("pk", flat=True)))
 
+    @staff_action("resend a delivery", may=MAY_REPLAY, needs_second_person=False)
     def replay(self, request: HttpRequest, delivery_id: UUID) -> HttpResponse:
-        if not self.has_replay_permission(request):
-            raise PermissionDenied
         get_object_or_404(Delivery, pk=delivery_id)
         form = ReplayForm(request.POST)
         self._replay(request, form, [delivery_id])

@@ -5,7 +5,7 @@ from django.apps import AppConfig
 from kit.db.triggers import PermanentRows, create_after_migrate
 
 TRIGGERS = (
-    PermanentRows("webhooks_delivery", ("id",)),  # attempts refer to it without a foreign key (decision 0118)
+    PermanentRows("webhooks_delivery", ("id",)),  # attempts refer to it without a foreign key (decision 0005)
 )
 
 

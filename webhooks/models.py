@@ -13,7 +13,7 @@ from django.db.models.functions import Least
 from kit.db.card_number_fields import CheckedURLField, FreeBytesField, FreeTextField
 from kit.db.encrypted_field import EncryptedTextField
 from merchants.models import Business
-from webhooks.exam_records import Exam  # noqa: F401  (registers the model)
+from webhooks.exams.exam_records import Exam  # noqa: F401  (registers the model)
 
 
 class Category(models.TextChoices):
@@ -36,7 +36,7 @@ class Event(models.TextChoices):
     """Event kinds. The label is the name that merchants receive; the data holds the reason of a failure.
 
     Two are stored under shorter names, because the column has 16 characters and widening it would break the
-    prepared statements of the previous release (decision 0037).
+    prepared statements of the previous release (decision 0007).
     """
 
     PAYMENT_SUCCESS = "payment.success", "payment.success"
@@ -107,6 +107,18 @@ class Endpoint(models.Model):
     hash_key = EncryptedTextField()
     created_at = models.DateTimeField()
     key_made_at = models.DateTimeField()
+    # The key before the last rotation, which signs beside the new one until then.
+    previous_hash_key = EncryptedTextField(null=True, blank=True)
+    previous_key_ends_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(previous_hash_key__isnull=True, previous_key_ends_at__isnull=True)
+                | Q(previous_hash_key__isnull=False, previous_key_ends_at__isnull=False),
+                name="previous_key_has_an_end",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.url
@@ -272,7 +284,7 @@ FINISHED = (
 class Attempt(models.Model):
     """An attempt at a delivery: time, address, duration of each phase, and result."""
 
-    # Written for each delivery, so without a constraint (decision 0118); the unique constraint has an index of it.
+    # Written for each delivery, so without a constraint (decision 0005); the unique constraint has an index of it.
     delivery = models.ForeignKey(
         Delivery, on_delete=models.PROTECT, related_name="attempts", db_index=False, db_constraint=False
     )

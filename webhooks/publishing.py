@@ -1,7 +1,6 @@
 """Publish events: insert their deliveries in the database transaction of the outcome.
 
-`webhooks.copied_publishing` does the same in a sandbox, where listeners receive copies. `webhooks.services` has the
-one that applies.
+In a sandbox, listeners receive copies, with or without an endpoint. Production doesn't look for listeners.
 """
 
 import json
@@ -9,15 +8,19 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from kit.db.prepared_statements import Lookup, insert
-from webhooks import wake_up
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.listeners import listener_copies
+from webhooks.listeners.listener_copies import Copied
+from webhooks.models import Delivery, Endpoint, Event, Listener
 from webhooks.representation import WEBHOOK_EVENT, Envelope
+from webhooks.sending import wake_up
 
 ENDPOINT_OF = Lookup(Endpoint, "business")
 
@@ -45,14 +48,34 @@ def publish(new: NewEvent, *, now: datetime) -> None:
 
 def publish_to(endpoint: Endpoint | None, new: NewEvent, *, now: datetime) -> None:
     """Publish an event as `publish` does. The caller has looked the endpoint up in the same transaction."""
-    for row in prepare(new, endpoint, now=now):
+    rows, copied = _rows_of(new, endpoint, _listeners(new.business_id, now=now), now=now)
+    for row in rows:
         store_one(row)
+    listener_copies.store(copied)
 
 
 def publish_all(events: Iterable[NewEvent], *, now: datetime) -> None:
     """Insert the deliveries of several events in a few statements, as `publish` does for one."""
-    endpoints = Endpoints()
-    store([row for each in events for row in prepare(each, endpoints.of(each.business_id), now=now)])
+    endpoint, listeners = cache(endpoint_of), cache(partial(_listeners, now=now))  # of each business once
+    found = [
+        _rows_of(each, endpoint(each.business_id), listeners(each.business_id), now=now) for each in events
+    ]
+    store([row for rows, _ in found for row in rows])
+    listener_copies.store(one for _, copied in found for one in copied)
+
+
+def _listeners(business_id: UUID, *, now: datetime) -> list[Listener]:
+    return listener_copies.live(business_id, now=now) if settings.SANDBOX else []
+
+
+def _rows_of(
+    new: NewEvent, endpoint: Endpoint | None, listeners: list[Listener], *, now: datetime
+) -> tuple[list[Delivery], list[Copied]]:
+    """Return the delivery row of an event, if there is one, and its copies."""
+    rows = prepare(new, endpoint, now=now)
+    if not (listening := listener_copies.wanting(new.event, listeners)):
+        return rows, []
+    return rows, [Copied(each, listening) for each in rows or [new_delivery(new, endpoint, now=now)]]
 
 
 def prepare(new: NewEvent, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
@@ -60,18 +83,6 @@ def prepare(new: NewEvent, endpoint: Endpoint | None, *, now: datetime) -> list[
     if endpoint is None or not endpoint.is_subscribed_to(new.event):
         return []
     return [new_delivery(new, endpoint, now=now)]
-
-
-class Endpoints:
-    """The endpoints of several businesses, each looked up once."""
-
-    def __init__(self) -> None:
-        self._found: dict[UUID, Endpoint | None] = {}
-
-    def of(self, business_id: UUID) -> Endpoint | None:
-        if business_id not in self._found:
-            self._found[business_id] = endpoint_of(business_id)
-        return self._found[business_id]
 
 
 def store_one(delivery: Delivery) -> None:

@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kit.api.answer_fields import MOMENT, NONE, OBJECT, UUID, Answer, Field, always, one_of
+from kit.api.fields.answer_fields import MOMENT, NONE, OBJECT, UUID, Answer, Field, always, one_of
 from webhooks.models import Event, event_name
 
 

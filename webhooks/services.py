@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -15,22 +15,22 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from kit.db.card_number_fields import refuse_card_number
-from merchants import audit
-from merchants.api_keys import random_key
-from merchants.audit import Actor
+from merchants.api.api_keys import random_key
 from merchants.models import Business
-from webhooks import copied_publishing, held_deliveries, listener_copies, publishing, url_validation, wake_up
+from merchants.people import audit
+from merchants.people.audit import Actor
+from webhooks import publishing
+from webhooks.endpoints import held_deliveries, url_validation
+from webhooks.listeners import listener_copies
 from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event
 from webhooks.publishing import NewEvent
+from webhooks.sending import wake_up
 
+NO_OVERLAP, LONGEST_OVERLAP = timedelta(0), timedelta(hours=72)  # of a rotation
 REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 
 ENDPOINT_OF = publishing.ENDPOINT_OF  # by the id of a business; `publish_to` needs what it finds
-
-# Only a sandbox looks for listeners: in production, publishing an event costs no query, row or condition more.
-publish = copied_publishing.publish if settings.SANDBOX else publishing.publish
-publish_to = copied_publishing.publish_to if settings.SANDBOX else publishing.publish_to
-publish_all = copied_publishing.publish_all if settings.SANDBOX else publishing.publish_all
+publish, publish_to, publish_all = publishing.publish, publishing.publish_to, publishing.publish_all
 
 
 class UnusableEndpoint(Problem):
@@ -93,16 +93,24 @@ def _change(endpoint: Endpoint, wanted: dict[str, Any]) -> Configured:
 
 
 @transaction.atomic
-def rotate_hash_key(*, business: Business, actor: Actor, now: datetime) -> Configured:
-    """Generate a new signing key. The old one stops working now, also for pending retries.
+def rotate_hash_key(
+    *, business: Business, actor: Actor, now: datetime, overlap: timedelta = NO_OVERLAP
+) -> Configured:
+    """Generate a new signing key, also for pending retries. The old one signs beside it until the overlap ends.
+
+    Only the newest old key is kept: one that an earlier overlap kept stops working now.
 
     :raises Endpoint.DoesNotExist: the business has no endpoint
     """
     endpoint = Endpoint.objects.select_for_update().get(business=business)
+    endpoint.previous_hash_key = endpoint.hash_key if overlap else None
+    endpoint.previous_key_ends_at = now + overlap if overlap else None
     endpoint.hash_key = _new_hash_key()
     endpoint.key_made_at = now
-    endpoint.save(update_fields=["hash_key", "key_made_at"])
-    audit.record(action="webhook.key_rotated", actor=actor, business=business, now=now)
+    endpoint.save(update_fields=["hash_key", "key_made_at", "previous_hash_key", "previous_key_ends_at"])
+    hours = overlap / timedelta(hours=1)
+    after = {"overlap_hours": hours} if overlap else {}
+    audit.record(action="webhook.key_rotated", actor=actor, business=business, after=after, now=now)
     return Configured(endpoint, endpoint.hash_key)
 
 
@@ -230,9 +238,14 @@ def make_due_now(delivery_id: UUID, *, now: datetime) -> bool:
     return is_changed
 
 
-def _check(url: str, subscribed_events: Sequence[str]) -> None:
+def refusal_of_url(url: str, *, strict: bool) -> str | None:
+    """Return why a webhook URL is invalid, or None. `strict` applies the rules of production."""
     own_host = urlsplit(settings.PUBLIC_URL).hostname or ""
-    refusal = url_validation.refusal(url, strict=not settings.SANDBOX, own_host=own_host)
+    return url_validation.refusal(url, strict=strict, own_host=own_host)
+
+
+def _check(url: str, subscribed_events: Sequence[str]) -> None:
+    refusal = refusal_of_url(url, strict=not settings.SANDBOX)
     if refusal:
         raise UnusableEndpoint(refusal)
     try:

@@ -3,13 +3,8 @@
 from celery import shared_task
 
 from kit.db import clock
-from webhooks import dispatcher, exam_runner, held_deliveries
-
-
-@shared_task(name="webhooks.dispatcher")
-def dispatch() -> None:
-    """Send due deliveries. Requested after each event; polling finds what a lost request left."""
-    dispatcher.dispatch_due(linger=dispatcher.LINGER, life=dispatcher.LIFE)
+from webhooks.endpoints import held_deliveries
+from webhooks.exams import exam_runner
 
 
 @shared_task(name="webhooks.drop_long_held")
@@ -19,5 +14,5 @@ def drop_long_held() -> None:
 
 @shared_task(name="webhooks.run_exams")
 def run_exams() -> None:
-    """Run the exams that wait. Requested when one is started; the schedule of a sandbox finds what was lost."""
+    """Run the exams that wait."""
     exam_runner.run_waiting()

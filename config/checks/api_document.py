@@ -1,7 +1,7 @@
 """Check the OpenAPI document for what makes generated clients fail: part of `make lint`.
 
 Each rule is a function that yields the places which break it. The rules come from what openapi-python-client and
-openapi-typescript could not read, and from what API references need (decision 0104).
+openapi-typescript could not read, and from what API references need (decision 0013).
 """
 
 import re

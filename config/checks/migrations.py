@@ -23,7 +23,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.utils import ConnectionHandler
 
-from kit import bounded_json
+from kit.files import bounded_json
 
 # The last migration of each app that isn't checked. An initial migration runs only where the app has no tables yet.
 # Move this with a release, never for a migration: an installation may already have run what is before it.

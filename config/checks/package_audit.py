@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kit import bounded_json
-from kit.plurals import counted
+from kit.files import bounded_json
+from kit.text.plurals import counted
 
 CLEAN, VULNERABLE, UNKNOWN = 0, 1, 2
 

@@ -1,99 +1,63 @@
-"""The whole service in one process: web, worker and schedule on SQLite, without other servers.
+"""The whole service in one process: web, webhooks and schedule on SQLite, without other servers.
 
-gunicorn serves requests with threads. A Celery worker and its schedule run as further threads, with an in-memory
-broker. A watchdog restarts them if one ends.
+waitress serves requests with threads. What workers and beat do in production runs in further threads.
 """
 
-import os
+import signal
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
-import structlog
-from celery import Celery
-from gunicorn.app.base import BaseApplication
+import waitress
+from django.conf import settings
 
-log = structlog.get_logger("sluice.embedded")
+from config.runtime import background
+from config.runtime.server_errors import ProblemChannel
+from webhooks.listeners.listener_waits import waits
 
 WEB_THREADS = 8
-WORKER_THREADS = 4  # re-query and messages to the account provider use at most two of them
-WATCHDOG_INTERVAL = 1.0  # seconds
+HEADERS = 32 * 1024  # bytes, with the request line
+RESPONSE = 2 * 1024 * 1024  # bytes of a response that wait for the client, before a thread does
 
 
-class EmbeddedServer(BaseApplication):
-    """gunicorn with one process that also runs the worker and the schedule."""
+def serve(application: Any, *, port: int, when_ready: Callable[[], None]) -> None:
+    """Serve on 127.0.0.1 until SIGINT or SIGTERM, with worker and schedule beside it.
 
-    def __init__(self, *, port: int, when_ready: Callable[[], None]) -> None:
-        self._port = port
-        self._when_ready = when_ready
-        super().__init__()
+    waitress receives a whole request, and sends what a client doesn't take of its response, in one loop. Slow clients
+    occupy no threads. Bodies and responses stay in memory, below waitress's bounds for temporary files, because a card
+    number must not reach the disk.
+    """
+    server = waitress.create_server(
+        application,
+        listen=f"127.0.0.1:{port}",
+        threads=WEB_THREADS,
+        ident=None,
+        asyncore_use_poll=True,
+        connection_limit=1000,
+        channel_timeout=60,
+        max_request_header_size=HEADERS,
+        max_request_body_size=settings.MAX_BODY_BYTES + 1,  # the first length that is refused
+        outbuf_high_watermark=RESPONSE,
+        outbuf_overflow=4 * RESPONSE,
+    )
+    server.channel_class = ProblemChannel
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, _stop)
+    waits.allow(WEB_THREADS)
+    start_background()
+    when_ready()
+    server.run()
 
-    def load_config(self) -> None:
-        for name, value in {
-            "bind": f"127.0.0.1:{self._port}",
-            "workers": 1,
-            "worker_class": "config.runtime.web_worker.WebWorker",
-            "threads": WEB_THREADS,
-            "keepalive": 30,
-            "graceful_timeout": 5,
-            "timeout": 60,
-            "loglevel": "warning",
-            "forwarder_headers": "",
-            "control_socket_disable": True,
-            "when_ready": lambda _server: self._when_ready(),
-            "post_worker_init": lambda _worker: start_background(),
-        }.items():
-            if name in self.cfg.settings:
-                self.cfg.set(name, value)
 
-    def load(self) -> Any:
-        from config.wsgi import application  # noqa: PLC0415  (in the serving process, after the fork)
-
-        return application
+def _stop(_signal: int, _frame: Any) -> None:
+    waits.stop()  # so that waiting polls don't delay the end
+    raise SystemExit
 
 
 def start_background() -> None:
-    """Start worker and schedule as daemon threads, with a watchdog."""
-    from webhooks import wake_up  # noqa: PLC0415  (in the serving process, after the fork)
+    """Start the work of workers and beat in daemon threads."""
+    from config.celery import FREQUENT, Job, app  # noqa: PLC0415  (it reads the settings)
 
-    wake_up.enable_local_worker()
-    threading.Thread(target=_watch, args=({"worker": _work, "schedule": _schedule},), daemon=True).start()
-
-
-def _watch(jobs: dict[str, Callable[[Celery], None]]) -> None:
-    from config.celery import app  # noqa: PLC0415  (in the serving process, after the fork)
-
-    threads: dict[str, threading.Thread] = {}
-    while True:
-        for name, job in jobs.items():
-            if name not in threads or not threads[name].is_alive():
-                if name in threads:
-                    log.warning("restarting", job=name)
-                threads[name] = threading.Thread(target=job, args=(app,), name=name, daemon=True)
-                threads[name].start()
-        time.sleep(WATCHDOG_INTERVAL)
-
-
-def _work(app: Celery) -> None:
-    worker = app.WorkController(
-        app=app,
-        pool_cls="threads",
-        concurrency=WORKER_THREADS,
-        prefetch_multiplier=8,
-        without_heartbeat=True,
-        without_mingle=True,
-        without_gossip=True,
-        hostname=f"embedded@{os.getpid()}",
-        loglevel="WARNING",
-    )
-    worker.start()
-
-
-def _schedule(app: Celery) -> None:
-    from celery.beat import Scheduler, Service  # noqa: PLC0415
-
-    class InMemoryScheduler(Scheduler):
-        """The default scheduler, which keeps its state in memory. All due work is in the database anyway."""
-
-    Service(app, scheduler_cls=InMemoryScheduler, max_interval=1).start(embedded_process=False)
+    app.loader.import_default_modules()
+    scheduled = [Job(entry["task"], entry["schedule"]) for entry in app.conf.beat_schedule.values()]
+    background.start(app, [*FREQUENT, *scheduled], threading.Event())

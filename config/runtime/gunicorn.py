@@ -12,8 +12,7 @@ import tempfile
 from importlib import import_module
 from typing import Any
 
-from config import env, variable_names
-from config.runtime.closing_listeners import drop_new_connections_at_stop
+from config.environment import env, variable_names
 
 metrics_folder = tempfile.mkdtemp(prefix="sluice-metrics-")
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_folder
@@ -26,7 +25,7 @@ threads = env.number("WEB_THREADS", default=4, minimum=1)
 import_module("config.settings")
 env.stop_if_invalid()
 print(*variable_names.misspelt(), sep="\n", end="", file=sys.stderr)  # noqa: T201
-worker_class = "config.runtime.web_worker.WebWorker"
+worker_class = "config.runtime.server_errors.ProblemWorker"
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
 keepalive = 30  # seconds; longer than the proxy's, so that the proxy closes first
 timeout = 60  # seconds without a heartbeat after which a process is replaced
@@ -40,7 +39,13 @@ forwarder_headers = ""  # no header may set SCRIPT_NAME, which would serve one p
 control_socket_disable = True
 
 
-when_ready = drop_new_connections_at_stop
+def post_worker_init(worker: Any) -> None:
+    """Prepare a process that has loaded the application."""
+    from kit.garbage_collection import collect_less_often  # noqa: PLC0415  (after the settings were read)
+    from webhooks.listeners.listener_waits import waits  # noqa: PLC0415
+
+    waits.allow(worker.cfg.threads)
+    collect_less_often()
 
 
 def child_exit(_server: Any, worker: Any) -> None:

@@ -1,11 +1,13 @@
 """Production's processes on this machine: `make run-production`.
 
 PostgreSQL, Redis, gunicorn over TLS, a Celery worker and beat run as separate processes, with a temporary folder,
-generated secrets and a temporary certificate. This tests that the parts work together. For a real installation, see
-`docs/operations.md`.
+generated secrets and a temporary certificate. This tests that the parts work together. Payments need rails: with
+`--simulators`, the simulated acquirer and bank run too, which ENVIRONMENT=production refuses, so it is a sandbox. For a
+real installation, see `docs/operations.md`.
 """
 
 import argparse
+import json
 import os
 import secrets
 import shlex
@@ -25,7 +27,7 @@ from typing import Any
 
 import trustme
 
-from kit import bounded_json
+from kit.files import bounded_json
 
 PROJECT = Path(__file__).resolve().parents[2]
 Command = Sequence[str | Path]
@@ -47,10 +49,17 @@ def main() -> None:
     parser.add_argument(
         "--environment",
         choices=("production", "sandbox"),
-        default="production",
         help="sandbox has simulated rails; production has those that the environment names (default)",
     )
+    parser.add_argument(
+        "--simulators",
+        action="store_true",
+        help="start the simulated acquirer and bank too, and use them as rails (ENVIRONMENT=sandbox)",
+    )
     options = parser.parse_args()
+    if options.simulators and options.environment == "production":
+        parser.error("--simulators needs --environment sandbox: simulators don't run in production.")
+    environment_name = options.environment or ("sandbox" if options.simulators else "production")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     with ExitStack() as stack:
@@ -59,17 +68,18 @@ def main() -> None:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.chmod(0o755)  # PostgreSQL, another user where this is root, passes through
         with suppress(Stopped):
-            sys.exit(_run(folder, options.port, options.environment, stack))
+            sys.exit(_run(folder, options.port, environment_name, stack, simulators=options.simulators))
 
 
 def _stop(*_: Any) -> None:
     raise Stopped
 
 
-def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> int:
+def _run(folder: Path, port: int, environment_name: str, stack: ExitStack, *, simulators: bool) -> int:
     """Start the servers, prepare the database and start our processes; return when one of them has ended."""
     processes: Processes = {}
     database_port, redis_port = _free_port(), _free_port()
+    _say("Starting PostgreSQL and Redis ...")
     processes["postgres"] = _start_postgresql(folder, database_port, stack)
     processes["redis"] = _start("redis", _redis_command(folder, redis_port), folder, stack)
     for name, its_port in (("postgres", database_port), ("redis", redis_port)):
@@ -87,15 +97,61 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack) -> in
         "WEB_BIND": f"127.0.0.1:{port}",
         "WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}",
     }
+    certificate, key = _certificate(folder)
+    settings["CURL_CA_BUNDLE"] = str(certificate)  # for curl beside it
+    rails = {name: _free_port() for name in ("acquirer", "control", "bank")} if simulators else {}
+    if rails:
+        settings |= _rail_settings(rails)
     _write_settings(folder / SETTINGS_FILE, settings)
     environment = os.environ | settings
     business = _prepare(environment)
-    for name, command in _own_commands(folder).items():
+    if rails:
+        _start_simulators(rails, environment | {"SSL_CERT_FILE": str(certificate)}, processes, folder, stack)
+    _say("Starting web, workers and beat ...")
+    for name, command in _own_commands(folder, certificate, key).items():
         metrics = {"WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}"} if name == "requery" else {}
         processes[name] = _start(name, command, folder, stack, cwd=PROJECT, env=environment | metrics)
     _wait_for(port, processes["web"], folder / "web.log")
     _say(_greeting(business, environment, processes, folder))
+    if rails:
+        _say(_to_try(business, folder, rails))
     return _watch(processes, folder)
+
+
+def _rail_settings(ports: dict[str, int]) -> dict[str, str]:
+    """Return the settings of connectors to our simulators, as in `docs/rails.md`."""
+    return {
+        "CARD_ACQUIRER": "iso8583",
+        "ACQUIRER_HOST": "127.0.0.1",
+        "ACQUIRER_PORT": str(ports["acquirer"]),
+        "ACQUIRER_TLS": "False",
+        "ACQUIRER_INSTITUTION_ID": "628051",
+        "ACQUIRER_TERMINAL_ID": "SLUICE01",
+        "ACQUIRER_MERCHANT_ID": "SLUICE000000001",
+        "PAYOUT_BANK": "http",
+        "BANK_URL": f"http://127.0.0.1:{ports['bank']}",
+        "BANK_CLIENT_ID": "sluice",
+        "BANK_SECRET_KEY": secrets.token_urlsafe(32),
+        "BANK_NOTIFICATION_KEYS": secrets.token_urlsafe(32),
+    }
+
+
+def _start_simulators(
+    ports: dict[str, int], environment: dict[str, str], processes: Processes, folder: Path, stack: ExitStack
+) -> None:
+    _say("Starting the simulated acquirer and bank ...")
+    manage = [sys.executable, "manage.py"]
+    acquirer = [
+        "acquirer_simulator",
+        "--port",
+        str(ports["acquirer"]),
+        "--control-port",
+        str(ports["control"]),
+    ]
+    bank = ["bank_simulator", "--port", str(ports["bank"]), "--notify", environment["PUBLIC_URL"]]
+    for name, command in {"acquirer": acquirer, "bank": bank}.items():
+        processes[name] = _start(name, [*manage, *command], folder, stack, cwd=PROJECT, env=environment)
+        _wait_for(ports[name], processes[name], folder / f"{name}.log")
 
 
 def _write_settings(path: Path, settings: dict[str, str]) -> None:
@@ -106,10 +162,12 @@ def _write_settings(path: Path, settings: dict[str, str]) -> None:
 
 def _prepare(environment: dict[str, str]) -> dict[str, str]:
     """Migrate and create a business; return the output of `create_business`."""
-    _say("Migrating, collecting static files, checking ...")
+    _say("Migrating the database ...")
     _manage(environment, "migrate", "-v0")
     if environment["ENVIRONMENT"] == "production":
+        _say("Collecting static files ...")
         _manage(environment, "collectstatic", "--no-input", "-v0", "--skip-checks")
+    _say("Creating a business ...")
     who = ("--name", "Demo Business", "--email", "owner@localhost.example")
     business: dict[str, str] = bounded_json.loads(
         _manage(environment, "create_business", *who, "--json", "--skip-checks")
@@ -117,9 +175,8 @@ def _prepare(environment: dict[str, str]) -> dict[str, str]:
     return business
 
 
-def _own_commands(folder: Path) -> dict[str, list[str]]:
+def _own_commands(folder: Path, certificate: Path, key: Path) -> dict[str, list[str]]:
     """Return the commands of our processes, by the name of their logs."""
-    certificate, key = _certificate(folder)
     celery = [sys.executable, "-m", "celery", "-A", "config"]
     worker = ["--pool", "threads", "--without-mingle", "--without-gossip", "--hostname"]
     return {
@@ -164,6 +221,35 @@ Sluice is running as in production at {environment["PUBLIC_URL"]} (Ctrl-C stops 
 
 manage.py in a second terminal:
 . {shlex.quote(str(folder / SETTINGS_FILE))}; .venv/bin/python manage.py doctor
+"""
+
+
+def _to_try(business: dict[str, str], folder: Path, ports: dict[str, int]) -> str:
+    """Return commands that pay by card, pay out, and pay by transfer."""
+    money = {"amount": 50_000, "currency": "NGN"}
+    card = {"type": "card", "pan": "4084084084084081", "name": "Ada Obi", "cvv": "408"}
+    card |= {"expiry_month": "12", "expiry_year": "2035"}
+    to_bank = {"name": "Ada Obi", "account_number": "0123456789", "bank_code": "058"}
+    payer = {"first_name": "Ada", "last_name": "Obi", "email": "ada@shop.example", "currency": "NGN"}
+    payment = {"request_type": "payment", "redirect_url": "https://shop.example/back"}
+    by_transfer = {"request_type": "payment", "payment_method": "virtual_account", "payment_method_id": "ID"}
+    calls = [
+        ("payments", payment | {"payment_method": "card", "reference": "try-card", "source": card} | money),
+        ("payments", {"request_type": "payout", "reference": "try-payout", "customer": to_bank} | money),
+        ("virtual-accounts", {"type": "dynamic", "reference": "try-account"} | payer),
+        ("payments", by_transfer | {"expiry_duration": 900, "reference": "try-transfer"} | money),
+    ]
+    lines = "\n".join(f"call /api/{path} '{json.dumps(body)}'" for path, body in calls)
+    received = json.dumps(
+        {"receive": {"account_number": "NUMBER", "amount": 50_000, "sender_name": "Ada Obi"}}
+    )
+    return f"""Take payments in a second terminal: a card payment, a payout, and a transfer into an account. Replace ID by the
+"id" of the account, and NUMBER by the "account_number" of its payment.
+
+. {shlex.quote(str(folder / SETTINGS_FILE))}
+call() {{ .venv/bin/python manage.py sign_request POST "$1" --api-key {business["api_key"]} --body "$2" | sh; echo; }}
+{lines}
+curl -sSd '{received}' http://127.0.0.1:{ports["bank"]}/control
 """
 
 

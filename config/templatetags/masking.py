@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from kit.masking import mask_card_numbers as mask
+from kit.text.masking import mask_card_numbers as mask
 
 register = template.Library()
 

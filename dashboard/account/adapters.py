@@ -19,10 +19,10 @@ from dashboard.account import audit, known_devices, sign_in_limits
 from dashboard.account.kept_forms import is_recent
 from dashboard.account.safe_redirect import is_safe_path
 from kit.db import encrypted_field
-from merchants import attempt_limits
-from merchants.attempt_limits import LimitReached
 from merchants.models import User
-from merchants.request_actors import client_address
+from merchants.people import attempt_limits
+from merchants.people.attempt_limits import LimitReached
+from merchants.people.request_actors import client_address
 
 # Texts for allauth's messages. Messages that aren't listed aren't shown.
 MESSAGES = {

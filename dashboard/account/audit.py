@@ -10,10 +10,10 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
 
-from merchants import audit
-from merchants.audit import Actor
 from merchants.models import Business, User
-from merchants.request_actors import client_address
+from merchants.people import audit
+from merchants.people.audit import Actor
+from merchants.people.request_actors import client_address
 
 UNKNOWN = "unknown"  # the actor if the entered email address has no account: it may be a mistyped password
 

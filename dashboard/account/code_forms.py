@@ -13,8 +13,8 @@ from allauth.mfa.totp.forms import ActivateTOTPForm
 from django.utils import timezone
 
 from dashboard.account import sign_in_limits, totp_codes
-from merchants import attempt_limits
-from merchants.attempt_limits import LimitReached
+from merchants.people import attempt_limits
+from merchants.people.attempt_limits import LimitReached
 
 
 class EntersCode:

@@ -3,8 +3,9 @@
 from django import forms
 
 from dashboard.ui.forms import PageForm
+from kit.money.form_fields import EmailField
 
 
 class SignInForm(PageForm):
-    email = forms.EmailField(max_length=254)
+    email = EmailField(max_length=254)
     password = forms.CharField(max_length=1024, strip=False)

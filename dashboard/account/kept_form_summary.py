@@ -19,7 +19,7 @@ from django.urls import Resolver404, resolve
 
 from dashboard.account.kept_forms import KeptForm
 from kit import banks
-from kit.masking import mask_card_numbers
+from kit.text.masking import mask_card_numbers
 
 LONGEST = 200  # characters of a value
 

@@ -1,8 +1,8 @@
 """Ask the user to reauthenticate, and keep the form that was submitted meanwhile.
 
-A session lasts a working day, and screens are left unattended sooner. `config.access_rules` declares which addresses
-require recent reauthentication, and `config.access_middleware` enforces it. A submitted form is kept until the user
-has confirmed, and is then shown with a button: it is never submitted again without the user pressing that button.
+A session lasts a working day, and screens are left unattended sooner. Views declare whether they require recent
+reauthentication, and `config.access_middleware` enforces it. A submitted form is kept until the user has confirmed, and
+is then shown with a button: it is never submitted again without the user pressing that button.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from django.urls import reverse
 
 from dashboard.account.safe_redirect import is_safe_path
 from dashboard.memberships import FORM_BUSINESS, SAFE_METHODS, find_membership
-from kit import bounded_json
 from kit.db import encrypted_field
-from kit.masking import has_card_number
+from kit.files import bounded_json
+from kit.text.masking import has_card_number
 from merchants.models import User
 
 KEPT = "dashboard.kept_form"  # in the session

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.db.models.signals import pre_save
 from django.dispatch import receiver
 
-from kit.masking import mask_card_numbers
+from kit.text.masking import mask_card_numbers
 
 
 @receiver(pre_save, sender=UserSession)

@@ -7,9 +7,9 @@ from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.db import transaction
 
-from merchants import audit
-from merchants.audit import Actor
 from merchants.models import Business, User
+from merchants.people import audit
+from merchants.people.audit import Actor
 
 
 class UnknownUser(Exception):

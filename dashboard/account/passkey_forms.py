@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from django.forms import Form, HiddenInput
 from fido2.webauthn import AuthenticationResponse, AuthenticatorData, RegistrationResponse
 
-from kit.bounded_json import BoundedJSONField
+from kit.files.bounded_json import BoundedJSONField
 
 # What the libraries raise for malformed credentials.
 MALFORMED = (

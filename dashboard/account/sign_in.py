@@ -8,9 +8,9 @@ from django.contrib.auth import authenticate
 from django.http import HttpRequest, HttpResponse
 
 from dashboard.account import audit, sign_in_limits
-from kit.email_addresses import canonical
-from merchants import attempt_limits
+from kit.text.email_addresses import canonical
 from merchants.models import User
+from merchants.people import attempt_limits
 
 
 class SignInRefused(Exception):

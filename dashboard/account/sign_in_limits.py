@@ -11,10 +11,10 @@ from django.http import HttpRequest
 
 from dashboard.account.known_devices import device_of
 from kit.ip_networks import network_of
-from merchants import attempt_limits
-from merchants.attempt_limits import Limit, Slot, SlotRequest
 from merchants.models import User
-from merchants.request_actors import client_address
+from merchants.people import attempt_limits
+from merchants.people.attempt_limits import Limit, Slot, SlotRequest
+from merchants.people.request_actors import client_address
 
 QUARTER_HOUR, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
 

@@ -19,10 +19,12 @@ from dashboard.account import audit
 from dashboard.account.forms import SignInForm
 from dashboard.account.safe_redirect import safe_path
 from dashboard.account.sign_in import SignInRefused, sign_in
-from merchants.attempt_limits import LimitReached
 from merchants.models import User
+from merchants.people.access import ENDS_SESSION, SIGNS_IN, Limit, Who, open_to
+from merchants.people.attempt_limits import LimitReached
 
 
+@open_to(Who.PUBLIC, writers=Who.PUBLIC, action="sign in", never_asks=SIGNS_IN, limits=(Limit.SIGN_IN,))
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
 class SignInPage(View):
     """Ask for email address and password, then redirect to the requested page."""
@@ -74,6 +76,7 @@ def _try_later(request: HttpRequest, limit: LimitReached, *, now: datetime) -> H
     return page
 
 
+@open_to(None, writers=Who.PUBLIC, action="sign out", never_asks=ENDS_SESSION)
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     if isinstance(request.user, User):

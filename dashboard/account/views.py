@@ -18,14 +18,13 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.forms import EmailField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods
 
 from dashboard.account import audit, known_devices, sign_in_limits, totp_codes
 from dashboard.account.code_forms import SetUpCode
@@ -33,35 +32,40 @@ from dashboard.account.kept_form_summary import summary
 from dashboard.account.kept_forms import kept_form
 from dashboard.account.user_agents import browser_named
 from dashboard.account.webauthn_ceremonies import Purpose, ceremony
-from dashboard.memberships import MemberRequest, signed_in_only
+from dashboard.memberships import Decorator, MemberRequest, person_action, person_form, person_page
 from dashboard.mfa_policy import must_set_up
-from kit.display_names import one_line
-from kit.email_addresses import canonical
-from merchants.attempt_limits import LimitReached
+from kit.money.form_fields import EmailField
+from kit.text.display_names import one_line
+from kit.text.email_addresses import canonical
 from merchants.models import User
+from merchants.people.access import ENDS_SESSION, HARMLESS, SIGNS_IN, AccessRule, Limit, Who, attach
+from merchants.people.attempt_limits import LimitReached
 
 View = Callable[..., HttpResponseBase]
-get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
-def account_page_view(view: View) -> View:
-    """Wrap one of allauth's pages for signed-in users."""
-    return get_or_post(signed_in_only(view))
-
-
-def sign_in_page_view(view: View) -> View:
+def sign_in_page(view: View, rule: AccessRule) -> View:
     """Wrap one of allauth's pages for users who aren't signed in: it must not be cached."""
-    return get_or_post(never_cache(view))
+    return attach(rule, require_http_methods(["GET", "HEAD", "POST"])(never_cache(view)))
+
+
+def sign_in_form(action: str, *limits: Limit, of: Who = Who.PUBLIC, never_asks: str = SIGNS_IN) -> Decorator:
+    rule = AccessRule(readers=of, writers=of, action=action, never_asks=never_asks, limits=limits)
+    return lambda view: sign_in_page(view, rule)
 
 
 # Sign-in
-second_step = sign_in_page_view(ceremony(Purpose.SECOND_STEP, factors.authenticate))
-use_passkey = sign_in_page_view(ceremony(Purpose.SIGN_IN, passkeys.login_webauthn))
-password_reset_sent = sign_in_page_view(account.password_reset_done)
-new_password_set = sign_in_page_view(account.password_reset_from_key_done)
+second_step = sign_in_form("enter the second step's code", Limit.CODE, Limit.PASSKEY)(
+    ceremony(Purpose.SECOND_STEP, factors.authenticate)
+)
+use_passkey = sign_in_form("sign in with a passkey", Limit.PASSKEY)(
+    ceremony(Purpose.SIGN_IN, passkeys.login_webauthn)
+)
+password_reset_sent = sign_in_page(account.password_reset_done, AccessRule(readers=Who.PUBLIC))
+new_password_set = sign_in_page(account.password_reset_from_key_done, AccessRule(readers=Who.PUBLIC))
 
 
-def confirming(view: Any) -> View:
+def confirming(view: Any, means: str, limit: Limit) -> View:
     """Show one of allauth's reauthentication pages, with the action to be confirmed."""
 
     def shown(request: HttpRequest) -> HttpResponseBase:
@@ -69,17 +73,18 @@ def confirming(view: Any) -> View:
         response: HttpResponseBase = view.as_view(extra_context=known)(request)
         return response
 
-    return account_page_view(shown)
+    return person_form(f"confirm with {means}", never_asks=SIGNS_IN, limits=(limit,))(shown)
 
 
 # Recent reauthentication
-confirm_by_password = confirming(account.ReauthenticateView)
-confirm_by_code = confirming(factors.ReauthenticateView)
-confirm_by_passkey = ceremony(Purpose.REAUTHENTICATION, confirming(passkeys.ReauthenticateWebAuthnView))
+confirm_by_password = confirming(account.ReauthenticateView, "the password", Limit.CONFIRMATION)
+confirm_by_code = confirming(factors.ReauthenticateView, "a code", Limit.CONFIRMATION)
+confirm_by_passkey = ceremony(
+    Purpose.REAUTHENTICATION, confirming(passkeys.ReauthenticateWebAuthnView, "a passkey", Limit.PASSKEY)
+)
 
 
-@require_safe
-@signed_in_only
+@person_page(shows_secret=True)
 def kept_form_page(request: MemberRequest) -> HttpResponse:
     """Show a form that was submitted before reauthentication, with a button that submits it."""
     form = kept_form(request)
@@ -91,14 +96,16 @@ def kept_form_page(request: MemberRequest) -> HttpResponse:
 
 
 # The user's own account
-turn_app_off = account_page_view(totp.deactivate_totp)
-show_codes = require_safe(signed_in_only(codes.view_recovery_codes))
-make_codes = account_page_view(codes.generate_recovery_codes)
-add_passkey = account_page_view(ceremony(Purpose.REGISTRATION, passkeys.add_webauthn))
-remove_passkey = account_page_view(passkeys.remove_webauthn)
+turn_app_off = person_form("turn off the authenticator app", shows_secret=True)(totp.deactivate_totp)
+show_codes = person_page(shows_secret=True)(codes.view_recovery_codes)
+make_codes = person_form("create new recovery codes", shows_secret=True)(codes.generate_recovery_codes)
+add_passkey = person_form("add a passkey", shows_secret=True, limits=(Limit.PASSKEY,))(
+    ceremony(Purpose.REGISTRATION, passkeys.add_webauthn)
+)
+remove_passkey = person_form("remove a passkey", shows_secret=True)(passkeys.remove_webauthn)
 
 
-@sign_in_page_view
+@sign_in_form("request a password reset", Limit.RESET, never_asks="it mails a link")
 def request_password_reset(request: HttpRequest) -> HttpResponse:
     """Request an email with a password reset link. The number of emails is limited."""
     if request.method == "POST":
@@ -121,7 +128,7 @@ def _entered_address(request: HttpRequest) -> str:
         return ""
 
 
-@sign_in_page_view
+@sign_in_form("set a new password", of=Who.MAILED)
 def new_password(request: HttpRequest, uidb36: str, key: str) -> HttpResponse:
     """Set a new password. The link was emailed to the user, so the browser becomes a known device."""
     response: HttpResponse = account.password_reset_from_key(request, uidb36=uidb36, key=key)
@@ -131,7 +138,11 @@ def new_password(request: HttpRequest, uidb36: str, key: str) -> HttpResponse:
     return response
 
 
-@account_page_view
+@person_form(
+    "change one's password",
+    never_asks="its form requires the current password",
+    limits=(Limit.CONFIRMATION,),
+)
 def change_password(request: HttpRequest) -> HttpResponse:
     if not _user(request).has_usable_password():
         return redirect("account_reset_password")
@@ -150,7 +161,7 @@ class SetUpView(totp.ActivateTOTPView):
         return response
 
 
-@account_page_view
+@person_form("set up an authenticator app", shows_secret=True)
 def set_app_up(request: MemberRequest) -> HttpResponse:
     user = request.user
     role = request.membership.member.role if request.membership else None
@@ -171,8 +182,7 @@ class Session:
     is_here: bool
 
 
-@require_safe
-@signed_in_only
+@person_page()
 def account_page(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     mine = list(Authenticator.objects.filter(user=user).order_by("pk"))
@@ -188,8 +198,7 @@ def account_page(request: HttpRequest) -> HttpResponse:
     return render(request, "account/index.html", context)
 
 
-@require_POST
-@signed_in_only
+@person_action("change one's name", never_asks=HARMLESS)
 def change_name(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     user.name = one_line(request.POST.get("name", ""))[:200]
@@ -198,8 +207,7 @@ def change_name(request: HttpRequest) -> HttpResponse:
     return redirect("mfa_index")
 
 
-@require_POST
-@signed_in_only
+@person_action("end a session", never_asks=ENDS_SESSION)
 def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
     """End one of the user's own sessions."""
     session = UserSession.objects.filter(user=_user(request), pk=session_id).first()
@@ -210,8 +218,7 @@ def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
     return redirect("mfa_index")
 
 
-@require_POST
-@signed_in_only
+@person_action("end other sessions", never_asks="it ends sessions")
 def end_others(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     with transaction.atomic():

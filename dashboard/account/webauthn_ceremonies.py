@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from enum import StrEnum
+from functools import wraps
 
 from allauth.account.internal.stagekit import unstash_login
 from allauth.mfa.webauthn.internal.auth import STATE_SESSION_KEY
@@ -16,8 +17,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from merchants import attempt_limits
-from merchants.attempt_limits import Limit, LimitReached
+from merchants.people import attempt_limits
+from merchants.people.attempt_limits import Limit, LimitReached
 
 View = Callable[..., HttpResponseBase]
 
@@ -36,6 +37,7 @@ class Purpose(StrEnum):
 def ceremony(purpose: Purpose, view: View) -> View:
     """Restore, for a view of allauth, the state of a ceremony that the same user began on the same page."""
 
+    @wraps(view)
     def shown(request: HttpRequest, *args: object, **named: object) -> HttpResponseBase:
         request.session.pop(STATE_SESSION_KEY, None)
         if request.method == "POST":

@@ -10,13 +10,14 @@ from django.db.models import QuerySet
 
 from dashboard.ui.chips import ChipSpec
 from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import PeriodFilter
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.pagination import BY_NUMBER
-from merchants.audit_roles import with_roles
+from dashboard.ui.lists.list_filters import PeriodFilter
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.pagination import BY_NUMBER
+from kit.money.form_fields import PastedField
 from merchants.models import AuditEntry, Business, Member
 from merchants.numbered_rows import in_period
+from merchants.people.audit_roles import with_roles
 
 # A kind is the part of an action's name before the dot.
 KINDS = [
@@ -41,7 +42,7 @@ MOST_PEOPLE = 200
 class ActivityFilter(ListRows, PeriodFilter):
     """Search, person, kind and days."""
 
-    q = forms.CharField(required=False, max_length=100, label="Search")
+    q = PastedField(required=False, max_length=100, label="Search")
     who = forms.ChoiceField(required=False)
     kind = forms.ChoiceField(required=False, choices=KINDS)
 

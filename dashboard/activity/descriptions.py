@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from merchants.audit_values import shown, with_money
+from merchants.people.audit_values import shown, with_money
 
 FACTOR_NAMES = {
     "totp": "an authenticator app",
@@ -54,6 +54,10 @@ DESCRIPTIONS = {
     "unapplied.credited": "credited an unapplied transfer to the wallet",
     "unapplied.returned": "returned an unapplied transfer to its sender by the payout {reference}",
     "unclaimed_transfer.resolved": "resolved the unclaimed transfer {target}",
+    "unclaimed_transfer.assigned": "assigned a transfer to an unknown number to account {account_number}",
+    "unclaimed_transfer.written_off": "wrote off the unclaimed transfer {target}",
+    "payout_return.matched": "matched a return of the bank to its payout",
+    "payout_return.written_off": "wrote off the payout return {target}",
     "unknown.resolved": "resolved the unknown outcome of {target} as {resolved_as}",
     "proposal.opened": "proposed a decision ({action})",
     "proposal.confirmed": "confirmed the proposal {target}",
@@ -68,6 +72,7 @@ DESCRIPTIONS = {
     "settlement_batch.released": "released a settlement batch into the wallet",
     "settlement_batch.rejected": "rejected a settlement batch",
     "reconciliation.recorded": "compared a bank's file with the ledger",
+    "account.declared": "declared two accounts of a connector to be the same",
     "connectors.chosen": "changed the payment connectors",
     "tariff.agreed": "agreed the fee of {flow}",
     "tariff.withdrawn": "ended the agreed fee of {flow}",

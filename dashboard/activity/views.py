@@ -8,20 +8,19 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from dashboard.activity import descriptions
 from dashboard.activity.activity_list import ACTIVITY, ActivityFilter
 from dashboard.activity.descriptions import Change
-from dashboard.memberships import Membership, members_only
-from dashboard.ui import exports
-from dashboard.ui.lists import list_context
-from dashboard.ui.pagination import BY_NUMBER
-from kit.tables import Column, Table
-from merchants.audit_roles import role_of
-from merchants.audit_values import shown
+from dashboard.memberships import Membership, members_export, members_page
+from dashboard.ui.lists import exports
+from dashboard.ui.lists.lists import list_context
+from dashboard.ui.lists.pagination import BY_NUMBER
+from kit.files.tables import Column, Table
 from merchants.exports import FileType
 from merchants.models import AuditEntry
+from merchants.people.audit_roles import role_of
+from merchants.people.audit_values import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +35,7 @@ class Activity:
     at: datetime
 
 
-@require_safe
-@members_only
+@members_page
 def activity_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = ActivityFilter(request.GET, business=membership.business)
     context = list_context(ACTIVITY, form, form, membership=membership, query=request.GET)
@@ -45,8 +43,7 @@ def activity_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "dashboard/activity/list.html", context)
 
 
-@require_safe
-@members_only
+@members_export
 def activity_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
     form, page = ActivityFilter(request.GET, business=membership.business), reverse("dashboard-activity")
     if not form.is_valid():

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from dashboard.ui.amount_filters import AmountFilter
 from dashboard.ui.chips import ChipSpec
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.pagination import BY_SEQUENCE
+from dashboard.ui.lists.amount_filters import AmountFilter
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.pagination import BY_SEQUENCE
 from ledger.models import Posting
 from ledger.statements import AccountStatement, wallet_statements
 from merchants.models import Business

@@ -10,14 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from dashboard.balance.movement_list import STATEMENT, StatementFilter
-from dashboard.memberships import Membership, members_only
-from dashboard.ui import exports
-from dashboard.ui.lists import list_context
-from kit.money import decimal_amount
-from kit.tables import Column, Table
+from dashboard.memberships import Membership, members_export, members_page
+from dashboard.ui.lists import exports
+from dashboard.ui.lists.lists import list_context
+from kit.files.tables import Column, Table
+from kit.money.money import decimal_amount
 from ledger.models import Entry, Posting
 from ledger.services import balances
 from ledger.statements import in_chunks
@@ -90,8 +89,7 @@ class Row:
         return reverse(page, args=[self.movement.cause.id]) if page else ""
 
 
-@require_safe
-@members_only
+@members_page
 def balance_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the balances, and the statement of one wallet."""
     held = balances(membership.business)
@@ -112,8 +110,7 @@ def balance_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "dashboard/balance/balance.html", context)
 
 
-@require_safe
-@members_only
+@members_export
 def balance_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
     held = balances(membership.business)
     form = StatementFilter(

@@ -3,7 +3,8 @@
 from django import forms
 
 from dashboard.ui.forms import PageForm
-from kit.display_names import validate_name
+from kit.money.form_fields import PastedField
+from kit.text.display_names import validate_name
 from merchants.models import ApiKey
 
 OVERLAPS = [(0, "immediately"), (1, "in 1 hour"), (24, "in 1 day"), (72, "in 3 days"), (168, "in 7 days")]
@@ -11,7 +12,7 @@ METHODS = [(each, each) for each in ("GET", "POST")]
 
 
 class NewKeyForm(PageForm):
-    name = forms.CharField(max_length=100, validators=[validate_name])
+    name = PastedField(max_length=100, validators=[validate_name])
     access = forms.ChoiceField(choices=ApiKey.Access.choices, initial=ApiKey.Access.FULL)
 
     def clean_name(self) -> str:

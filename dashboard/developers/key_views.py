@@ -10,25 +10,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.developers.forms import NewKeyForm, RotateKeyForm
-from dashboard.memberships import Membership, for_members, members_only
-from dashboard.ui.tabs import Tab
-from merchants import api_keys
+from dashboard.memberships import Membership, members_form, members_page
+from dashboard.ui.lists.tabs import Tab
+from merchants.api import api_keys
 from merchants.models import ApiKey
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 
 LISTED = 200
 SUBMISSION_ID = "dashboard.key_form"  # in the session: a form submitted twice creates one key
 
-can_manage = for_members(may=Permission.MANAGE_KEYS)
-get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
-
-@require_safe
-@members_only
+@members_page
 def keys_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     now = timezone.now()
     listed = list(
@@ -52,8 +47,7 @@ def keys_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "dashboard/developers/keys.html", context)
 
 
-@get_or_post
-@can_manage
+@members_form("create an API key", may=Permission.MANAGE_KEYS)
 def new_key_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = NewKeyForm(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"membership": membership, "form": form, "title": "Create API key"}
@@ -73,8 +67,7 @@ def new_key_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     )
 
 
-@get_or_post
-@can_manage
+@members_form("rotate an API key", may=Permission.MANAGE_KEYS)
 def rotate_key_page(request: HttpRequest, membership: Membership, key_id: int) -> HttpResponse:
     key = _key(membership, key_id)
     form = RotateKeyForm(request.POST if request.method == "POST" else None)
@@ -101,8 +94,7 @@ def rotate_key_page(request: HttpRequest, membership: Membership, key_id: int) -
     )
 
 
-@get_or_post
-@can_manage
+@members_form("revoke an API key", may=Permission.MANAGE_KEYS)
 def revoke_key_page(request: HttpRequest, membership: Membership, key_id: int) -> HttpResponse:
     key = _key(membership, key_id)
     if request.method != "POST":

@@ -10,11 +10,12 @@ from django.db.models import Q, QuerySet
 
 from dashboard.ui.chips import ChipSpec
 from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import PeriodFilter
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.pagination import BY_NUMBER
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.list_filters import PeriodFilter
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.pagination import BY_NUMBER
+from dashboard.ui.lists.tabs import TabSpec
+from kit.money.form_fields import PastedField
 from merchants.models import ApiKey, ApiRequest, Business
 from merchants.numbered_rows import in_period
 
@@ -27,7 +28,7 @@ MOST_KEYS = 100
 class RequestFilter(ListRows, PeriodFilter):
     """Search, class of the status, key and days."""
 
-    q = forms.CharField(required=False, max_length=254, label="Search")
+    q = PastedField(required=False, max_length=254, label="Search")
     status = forms.ChoiceField(required=False, choices=[("", "All"), *STATUSES])
     key = forms.ChoiceField(required=False)
     object = forms.UUIDField(required=False, label="ID of its object")

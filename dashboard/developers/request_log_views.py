@@ -7,14 +7,13 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from dashboard.developers.request_list import REQUESTS, RequestFilter
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_page
 from dashboard.transactions.request_links import page_of_object, request_tone
-from dashboard.ui.lists import list_context
+from dashboard.ui.lists.lists import list_context
+from merchants.api.request_log import failed_calls
 from merchants.models import ApiKey, ApiRequest
-from merchants.request_log import failed_calls
 
 FAILED_LISTED = 10  # keys and reasons
 
@@ -32,8 +31,7 @@ class Row:
         return request_tone(self.call.status)
 
 
-@require_safe
-@members_only
+@members_page
 def requests_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = RequestFilter(request.GET, business=membership.business)
     context = list_context(REQUESTS, form, form, membership=membership, query=request.GET)
@@ -41,6 +39,7 @@ def requests_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     context |= {
         "rows": [Row(call, page_of_object(call), form.keys.get(call.key)) for call in context["page"].rows],
         "days": settings.REQUEST_LOG_DAYS,
+        "has_reads": settings.REQUEST_LOG_READS,
         "failed_calls": [
             (each, form.keys.get(each.key))
             for each in failed_calls(membership.business, since=since)[:FAILED_LISTED]

@@ -3,23 +3,22 @@
 The checks and their order are those of the API. A signature that doesn't match is compared with the signatures that
 common mistakes produce.
 
->>> text = string_to_sign(Pasted(method="GET", target="/api/banks", body="", headers={
-...     "X-Timestamp": "1767225602", "X-Nonce": "A1b2C3d4E5f6G7h8"}))
+>>> text = Pasted(method="GET", target="/api/banks", body="", headers={
+...     "X-Timestamp": "1767225602", "X-Nonce": "A1b2C3d4E5f6G7h8"}).signed().text()
 >>> text.split(chr(10))[2:4]
 ['GET', '/api/banks']
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from kit import bounded_json
-from kit.durations import in_words
-from kit.masking import mask_target
-from merchants import signing
+from kit.text.masking import mask_target
+from kit.time.durations import in_words
+from merchants.api import signature_mistakes, signing
+from merchants.api.signature_mistakes import Signed
+from merchants.api.signed_headers import HEADERS, form_error
 from merchants.models import ApiKey
-from merchants.signed_headers import HEADERS, form_error
 
 RIGHT, WRONG, SKIPPED = "right", "wrong", "skipped"
 MILLISECONDS = 1_000
@@ -36,6 +35,15 @@ class Pasted:
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")
+
+    def signed(self) -> Signed:
+        return Signed(
+            timestamp=self.header("X-Timestamp"),
+            nonce=self.header("X-Nonce"),
+            method=self.method,
+            target=self.target,
+            body=self.body.encode(errors="replace"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +86,6 @@ def read_headers(text: str) -> dict[str, str]:
     return found
 
 
-def string_to_sign(pasted: Pasted, *, target: str | None = None, body: str | None = None) -> str:
-    return signing.string_to_sign(
-        timestamp=pasted.header("X-Timestamp"),
-        nonce=pasted.header("X-Nonce"),
-        method=pasted.method,
-        target=pasted.target if target is None else target,
-        body=(pasted.body if body is None else body).encode(errors="replace"),
-    )
-
-
 def check(
     pasted: Pasted,
     *,
@@ -103,14 +101,14 @@ def check(
     secret.
     """
     secret = given_secret or (key.secret if key else "")
-    text = string_to_sign(pasted)
+    text = pasted.signed().text()
     steps = [
         _presence(pasted),
         _form(pasted),
         _key(pasted, key, given_secret),
         _target(pasted),
         _clock(pasted, tolerance, now),
-        _signature(pasted, secret, text),
+        _signature(pasted, key, secret, text),
         _nonce(nonce_was_used=nonce_was_used, is_known=key is not None),
     ]
     return Report(
@@ -179,7 +177,7 @@ def _clock(pasted: Pasted, tolerance: int, now: datetime) -> Step:
     )
 
 
-def _signature(pasted: Pasted, secret: str, text: str) -> Step:
+def _signature(pasted: Pasted, key: ApiKey | None, secret: str, text: str) -> Step:
     given = pasted.header("X-Signature")
     if not secret or not HEADERS["X-Signature"].match(given):
         return Step(
@@ -187,64 +185,21 @@ def _signature(pasted: Pasted, secret: str, text: str) -> Step:
         )
     if signing.is_signature(given, secret_key=secret, text=text):
         return Step("Signature", RIGHT, "The signature matches the string below.")
-    for mistake, variant, key in _mistakes(pasted, secret, text):
-        if signing.is_signature(given, secret_key=key, text=variant):
-            return Step("Signature", WRONG, mistake)
+    mistake = signature_mistakes.find(
+        given,
+        pasted.signed(),
+        secret=secret,
+        public_id=pasted.header("X-Api-Key"),
+        other_secrets=signature_mistakes.other_secrets_of(key) if key else (),
+    )
+    if mistake:
+        return Step("Signature", WRONG, mistake.message)
     return Step(
         "Signature",
         WRONG,
         "The signature doesn't match the string below, nor any common mistake. Compare the string with yours line by "
         "line. Hash the exact bytes of the body that you send.",
     )
-
-
-def _mistakes(pasted: Pasted, secret: str, text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield common mistakes, each with the string and key that it leads to."""
-    path, _, query = pasted.target.partition("?")
-    if query:
-        yield "You signed the path without its query.", string_to_sign(pasted, target=path), secret
-    yield "You signed with a line feed at the end of the string.", text + "\n", secret
-    yield "You joined the lines with CR LF instead of LF.", text.replace("\n", "\r\n"), secret
-    yield "You joined the parts with nothing between them.", text.replace("\n", ""), secret
-    lines = text.split("\n")
-    yield (
-        "You signed the method in lower case.",
-        "\n".join([*lines[:2], lines[2].lower(), *lines[3:]]),
-        secret,
-    )
-    yield "You signed the body itself instead of its SHA-256.", "\n".join([*lines[:4], pasted.body]), secret
-    yield "You wrote the body's SHA-256 in upper case.", "\n".join([*lines[:4], lines[4].upper()]), secret
-    yield "You swapped the timestamp and the nonce.", "\n".join([lines[1], lines[0], *lines[2:]]), secret
-    yield "You signed only the body.", pasted.body, secret
-    if pasted.body:
-        yield "You signed an empty body, but sent this one.", string_to_sign(pasted, body=""), secret
-    for mistake, body in _other_bodies(pasted.body):
-        yield mistake, string_to_sign(pasted, body=body), secret
-    yield "You signed with the public ID instead of the secret key.", text, pasted.header("X-Api-Key")
-    yield "Your secret key ends with a space or line feed.", text, secret + "\n"
-
-
-def _other_bodies(body: str) -> Iterator[tuple[str, str]]:
-    yield "The body you signed ended with a line feed.", body + "\n"
-    yield "The body you signed had its surrounding white space removed.", body.strip()
-    yield "The body you signed had CR LF line endings.", body.replace("\n", "\r\n")
-    try:
-        document = bounded_json.loads(body)
-    except ValueError:
-        return
-    for separators, indent in (((",", ":"), None), ((", ", ": "), None), ((",", ": "), 2), ((",", ": "), 4)):
-        for ascii_only in (True, False):
-            for is_sorted in (True, False):
-                yield (
-                    "The body you signed was formatted differently from the one you sent. Sign the bytes you send.",
-                    json.dumps(
-                        document,
-                        separators=separators,
-                        indent=indent,
-                        ensure_ascii=ascii_only,
-                        sort_keys=is_sorted,
-                    ),
-                )
 
 
 def _nonce(*, nonce_was_used: bool, is_known: bool) -> Step:

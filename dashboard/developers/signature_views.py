@@ -8,18 +8,17 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from dashboard.developers.forms import SignatureForm
 from dashboard.developers.signature_checker import Pasted, Report, check, read_headers
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_form
+from merchants.api.signed_headers import HEADERS
 from merchants.models import ApiKey, Business, Nonce
-from merchants.signed_headers import HEADERS
+from merchants.people.roles import Permission
 
 
 @sensitive_post_parameters("secret", "body")
-@require_http_methods(["GET", "HEAD", "POST"])
-@members_only
+@members_form("check a signature", may=Permission.VIEW, never_asks="it only checks a signature")
 def signature_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = SignatureForm(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {

@@ -14,8 +14,8 @@ from dashboard.account.kept_forms import KeptForm
 from dashboard.overview.endpoint_panel import EndpointPanel
 from dashboard.transactions.filters import AUTHORISED
 from kit import banks
-from kit.money import money
-from kit.plurals import counted
+from kit.money.money import money
+from kit.text.plurals import counted
 from merchants.models import ApiKey, Business
 from payments.identifiers import earliest_id
 from payments.models import SettlementBatch, Transaction

@@ -8,8 +8,8 @@ from datetime import date
 
 from django.urls import reverse
 
-from kit.money import figures, money
-from kit.shares import per_mille, rounded_share
+from kit.money.money import figures, money
+from kit.money.shares import per_mille, rounded_share
 from ledger.services import Balance
 
 UP, DOWN = "up", "down"

@@ -24,10 +24,10 @@ from dashboard.overview.figures import Figure, Figures, figures_of
 from dashboard.overview.volume_chart import DayVolume, VolumeChart, volume_chart
 from ledger.services import balances
 from merchants.models import ApiKey, Business
-from payments import outcomes
 from payments.models import Transaction
+from payments.rules import outcomes
+from payments.rules.status_names import outcome_name
 from payments.services.reporting.daily_totals import LONGEST, Tally, tallies
-from payments.status_names import outcome_name
 from webhooks.models import Delivery
 
 DAY = timedelta(days=1)

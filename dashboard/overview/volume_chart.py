@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from dashboard.ui.charts import BOX, round_up
-from kit.money import compact, money
-from kit.plurals import counted
+from kit.money.money import compact, money
+from kit.text.plurals import counted
 
 DAY = timedelta(days=1)
 WEEK = 7

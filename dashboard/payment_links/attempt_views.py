@@ -7,26 +7,24 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.memberships import Membership, for_members, members_only
+from dashboard.memberships import Membership, members_form, members_page
 from dashboard.payment_links.link_detail import waiting_at
 from dashboard.payment_links.lookup import own_link
 from dashboard.transactions.detail import is_cancellable
-from dashboard.ui.list_totals import count_each
-from dashboard.ui.pagination import page_of
+from dashboard.ui.lists.list_totals import count_each
+from dashboard.ui.lists.pagination import page_of
 from kit.db import clock
-from kit.plurals import counted
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from kit.text.plurals import counted
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from payments.models import InvalidState, PaymentLink, Transaction
-from payments.services import checkouts
+from payments.services.checkouts import checkouts
 
 SIZE = 20
 
 
-@require_safe
-@members_only
+@members_page
 def waiting_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Show all transfers that hold a use of a link, newest first."""
     link, now = own_link(membership, link_id), clock.now()
@@ -41,8 +39,7 @@ def waiting_page(request: HttpRequest, membership: Membership, link_id: UUID) ->
     return render(request, "dashboard/payment_links/waiting.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_LINKS)
+@members_form("end a payer's transfer attempt", may=Permission.MANAGE_LINKS)
 def end_attempt_page(
     request: HttpRequest, membership: Membership, link_id: UUID, payment_id: UUID
 ) -> HttpResponse:

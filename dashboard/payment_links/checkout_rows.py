@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from dashboard.ui import exports
-from kit.money import decimal_amount
-from kit.tables import Column, Table, attributes
+from dashboard.ui.lists import exports
+from kit.files.tables import Column, Table, attributes
+from kit.money.money import decimal_amount
 from payments.link_representation import CheckoutWithAttempts
 from payments.models import Checkout, PaymentLink
-from payments.services import checkouts
+from payments.services.checkouts import checkouts
 
 STATUSES = {
     Checkout.State.OPEN: "open",

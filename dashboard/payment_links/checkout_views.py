@@ -6,24 +6,22 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_export, members_page
 from dashboard.payment_links.checkout_rows import rows_of, table_of
 from dashboard.payment_links.lookup import own_link
-from dashboard.ui import exports
-from dashboard.ui.list_totals import count_each
-from dashboard.ui.pagination import page_of
+from dashboard.ui.lists import exports
+from dashboard.ui.lists.list_totals import count_each
+from dashboard.ui.lists.pagination import page_of
 from kit.db import clock
-from kit.plurals import counted
+from kit.text.plurals import counted
 from merchants.exports import FileType
 from payments.models import Checkout
 
 SIZE = 20
 
 
-@require_safe
-@members_only
+@members_page
 def checkouts_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Show the checkouts of a link, newest first, with the payers' answers."""
     link = own_link(membership, link_id)
@@ -39,8 +37,7 @@ def checkouts_page(request: HttpRequest, membership: Membership, link_id: UUID) 
     return render(request, "dashboard/payment_links/checkouts.html", context)
 
 
-@require_safe
-@members_only
+@members_export
 def checkouts_export(
     request: HttpRequest, membership: Membership, link_id: UUID, file_type: FileType
 ) -> HttpResponseBase:

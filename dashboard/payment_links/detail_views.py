@@ -4,9 +4,8 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_page
 from dashboard.payment_links.facts import LinkFacts
 from dashboard.payment_links.link_detail import detail_of
 from dashboard.payment_links.lookup import own_link
@@ -14,8 +13,7 @@ from dashboard.payment_links.shown_links import shown
 from kit.db import clock
 
 
-@require_safe
-@members_only
+@members_page
 def link_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Show a payment link.
 

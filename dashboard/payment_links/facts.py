@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kit.durations import in_words
+from kit.time.durations import in_words
 from payments.models import PaymentLink, Transaction
 
 Method = Transaction.Method

@@ -12,10 +12,9 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_form
 from dashboard.payment_links.form_fields import as_typed
 from dashboard.payment_links.forms import (
     ChangeLinkForm,
@@ -27,22 +26,21 @@ from dashboard.payment_links.forms import (
 from dashboard.payment_links.link_errors import add_link_errors
 from dashboard.payment_links.lookup import own_link
 from dashboard.payment_links.shown_links import shown
+from kit.api.fields.strict_fields import read_request
 from kit.api.replays import DuplicateReference
-from kit.api.strict_fields import read_request
 from kit.db import clock
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
-from payments.link_serializers import LinkChangeSerializer, LinkSerializer
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
+from payments.api.link_serializers import LinkChangeSerializer, LinkSerializer
 from payments.models import InvalidState, PaymentLink
-from payments.services import links
-from payments.services.links import SlugTaken
+from payments.services.links import links
+from payments.services.links.links import SlugTaken
 
 CREATE, CHANGE = LinkSerializer(), LinkChangeSerializer()
 FOR_ONE = "one"
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_LINKS)
+@members_form("create a payment link", may=Permission.MANAGE_LINKS)
 def new_link_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Create a link for many payments, or for one, which is proposed to expire after 30 days.
 
@@ -65,8 +63,7 @@ def new_link_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "dashboard/payment_links/new.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_LINKS)
+@members_form("change a payment link", may=Permission.MANAGE_LINKS)
 def change_link_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Change a link. The fields that never change are shown as text.
 

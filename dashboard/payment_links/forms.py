@@ -25,14 +25,14 @@ from dashboard.payment_links.form_fields import (
 )
 from dashboard.ui.field_choices import set_choices
 from dashboard.ui.forms import PageForm
-from kit.amount_input import InvalidAmount, minor_units
-from kit.durations import in_words
-from kit.form_fields import ReferenceField
-from kit.masking import mask_card_numbers
-from kit.money import written
-from payments.link_rules import DEFAULT_COLLECT, DEFAULT_WINDOW, MOST_CUSTOM_FIELDS
+from kit.money.amount_input import CURRENCY, InvalidAmount, minor_units
+from kit.money.form_fields import PastedField, ReferenceField
+from kit.money.money import written
+from kit.text.masking import mask_card_numbers
+from kit.time.durations import in_words
+from payments.links.link_rules import DEFAULT_COLLECT, DEFAULT_WINDOW, MOST_CUSTOM_FIELDS
 from payments.models import PaymentLink
-from payments.services import links
+from payments.services.links import links
 
 METHODS = (
     ("card,virtual_account", "Card and bank transfer, card first"),
@@ -240,7 +240,8 @@ class NewLinkForm(LinkForm):
             return None
 
     def _suggested(self, text: str) -> list[int | None]:
-        return [self._amount("suggested", each) for each in re.split(r"[\s;]+|,\s+", text.strip()) if each]
+        joined = re.sub(rf"({CURRENCY})\s+(?=[0-9])", r"\1", text)  # "NGN 500.00" is one amount
+        return [self._amount("suggested", each) for each in re.split(r"[\s;]+|,\s+", joined.strip()) if each]
 
     def order(self) -> dict[str, Any]:
         """Return the body of the equivalent POST /api/payment-links. The form must be valid."""
@@ -276,8 +277,8 @@ class NewLinkForOneForm(NewLinkForm):
         label="Customer ID",
         help_text="Your own reference of the customer. Required if you enter an email address or a name.",
     )
-    customer_email = forms.CharField(required=False, max_length=254, label="Customer email")
-    customer_name = forms.CharField(required=False, max_length=255, label="Customer name")
+    customer_email = PastedField(required=False, max_length=254, label="Customer email")
+    customer_name = PastedField(required=False, max_length=255, label="Customer name")
 
     def order(self) -> dict[str, Any]:
         customer = {name: self.cleaned_data[f"customer_{name}"] for name in ("reference", "email", "name")}

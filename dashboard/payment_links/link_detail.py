@@ -19,8 +19,8 @@ from dashboard.ui.related import RelatedObject
 from merchants.models import AuditEntry
 from payments.identifiers import earliest_id
 from payments.models import Checkout, PaymentLink, Transaction
-from payments.services import checkout_limits
-from payments.services.link_uses import LONGEST_HOLD
+from payments.services.checkouts import checkout_limits
+from payments.services.links.link_uses import LONGEST_HOLD
 
 Method = Transaction.Method
 

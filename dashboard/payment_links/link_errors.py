@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dashboard.payment_links.forms import LinkForm
-from kit.api.strict_fields import MAX_AMOUNT
-from kit.money import money
-from payments.link_rules import smallest_amount
+from kit.api.fields.strict_fields import MAX_AMOUNT
+from kit.money.money import money
+from payments.links.link_rules import smallest_amount
 
 Path = tuple[str, ...]
 

@@ -12,16 +12,18 @@ from django.db.models import F, Q
 
 from dashboard.ui.chips import DAYS, ChipSpec
 from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import PeriodFilter, choices
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.list_totals import sums
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.pagination import scan_limit
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.list_filters import PeriodFilter, choices
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.list_totals import sums
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.pagination import scan_limit
+from dashboard.ui.lists.tabs import TabSpec
+from kit.money.form_fields import PastedField
+from kit.text.folding import beginning
 from merchants.models import Business
-from payments.link_addresses import slug_in
+from payments.links.link_addresses import slug_in
 from payments.models import PaymentLink, PaymentLinkQuerySet
-from payments.status_names import LINK_NAMES
+from payments.rules.status_names import LINK_NAMES
 
 LONGEST_SEARCH = 200  # of an address
 
@@ -34,7 +36,7 @@ class LinkFilter(ListRows, PeriodFilter):
 
     sums_are = "collected"
 
-    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
+    q = PastedField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(required=False, choices=choices([*LINK_NAMES.items()]))
     currency = forms.ChoiceField(required=False)
 
@@ -61,7 +63,7 @@ class LinkFilter(ListRows, PeriodFilter):
     def newest(self) -> PaymentLinkQuerySet:
         return self.in_period(PaymentLink.objects.of(self.business))  # type: ignore[return-value]
 
-    def sums(self, *, are_counted: bool) -> Sequence[str]:
+    def sums(self) -> Sequence[str]:
         return sums(self.sources(), F("amount_paid"))
 
     @cached_property
@@ -74,7 +76,7 @@ class LinkFilter(ListRows, PeriodFilter):
         text = self.cleaned_data["q"]
         if not text:
             return [Q()]
-        title = Q(title__istartswith=text)
+        title = Q(title__regex=beginning(text))
         if not self._named:
             return [title]
         limit = scan_limit(self.newest())

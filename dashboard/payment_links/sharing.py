@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-from kit.money import money
+from kit.money.money import money
 from payments.models import PaymentLink
 
 

@@ -4,9 +4,8 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_page
 from dashboard.payment_links import qr_codes
 from dashboard.payment_links.lookup import own_link
 from dashboard.payment_links.sharing import sharing_of
@@ -15,15 +14,13 @@ from kit.db import clock
 from payments.models import PaymentLink
 
 
-@require_safe
-@members_only
+@members_page
 def qr_svg(_request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     link = own_link(membership, link_id)
     return _file(link, qr_codes.svg_file(link.url), content_type="image/svg+xml", ending="svg")
 
 
-@require_safe
-@members_only
+@members_page
 def qr_png(_request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     link = own_link(membership, link_id)
     return _file(link, qr_codes.png_file(link.url), content_type="image/png", ending="png")
@@ -34,8 +31,7 @@ def _file(link: PaymentLink, content: bytes, *, content_type: str, ending: str) 
     return HttpResponse(content, content_type=content_type, headers=headers)
 
 
-@require_safe
-@members_only
+@members_page
 def poster_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Show the poster of a link, for printing on one page of A4."""
     link = own_link(membership, link_id)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from kit.money import money
+from kit.money.money import money
 from payments.models import PaymentLink
-from payments.status_names import LINK_NAMES
+from payments.rules.status_names import LINK_NAMES
 
 
 @dataclass(frozen=True, slots=True)

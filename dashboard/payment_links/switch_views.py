@@ -5,20 +5,18 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_form
 from dashboard.payment_links.lookup import own_link
 from dashboard.payment_links.shown_links import shown
 from kit.db import clock
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from payments.models import InvalidState, PaymentLink, Transaction
-from payments.services import links
+from payments.services.links import links
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_LINKS)
+@members_form("deactivate a payment link", may=Permission.MANAGE_LINKS)
 def deactivate_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Explain deactivation, and deactivate the link.
 
@@ -32,8 +30,7 @@ def deactivate_page(request: HttpRequest, membership: Membership, link_id: UUID)
     return _page(request, membership, link, "dashboard/payment_links/deactivate.html")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_LINKS)
+@members_form("activate a payment link", may=Permission.MANAGE_LINKS)
 def activate_page(request: HttpRequest, membership: Membership, link_id: UUID) -> HttpResponse:
     """Explain activation, and activate the link. The page of a blocked link only shows the operator's reason.
 

@@ -2,17 +2,15 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_page
 from dashboard.payment_links.link_list import LINKS, LinkFilter
 from dashboard.payment_links.shown_links import shown
-from dashboard.ui.lists import list_context
+from dashboard.ui.lists.lists import list_context
 from kit.db import clock
 
 
-@require_safe
-@members_only
+@members_page
 def links_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     now = clock.now()
     form = LinkFilter(request.GET, business=membership.business, now=now)

@@ -7,11 +7,11 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.forms import PageForm
-from kit.amount_input import InvalidAmount, minor_units
-from kit.display_names import validate_name
-from kit.form_fields import AccountNumberField, BankField, ReferenceField
-from kit.masking import mask_card_numbers
-from kit.money import money
+from kit.money.amount_input import InvalidAmount, minor_units
+from kit.money.form_fields import AccountNumberField, BankField, PastedField, ReferenceField
+from kit.money.money import money
+from kit.text.display_names import validate_name
+from kit.text.masking import mask_card_numbers
 
 
 class AmountForm(PageForm):
@@ -65,7 +65,7 @@ class TransferRefundForm(RefundForm):
 
     destination_fields = ("name", "account_number", "bank_code")
 
-    name = forms.CharField(max_length=255, label="Account holder", validators=[validate_name])
+    name = PastedField(max_length=255, label="Account holder", validators=[validate_name])
     account_number = AccountNumberField(label="Account number")
     bank_code = BankField(label="Bank")
 

@@ -10,8 +10,8 @@ from dashboard.transactions.filters import AUTHORISED, REFUNDED, TransactionFilt
 from dashboard.transactions.lists import CODE, TransactionList
 from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
 from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import choices
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.list_filters import choices
+from dashboard.ui.lists.tabs import TabSpec
 from merchants.models import Business
 from payments.models import PaymentLink, Transaction
 

@@ -15,31 +15,28 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_form
 from dashboard.payments.forms import AmountForm, RefundForm, TransferRefundForm
 from dashboard.transactions.detail import is_cancellable, is_refundable
 from dashboard.transactions.detail_page import address_of, own_transaction
 from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
-from kit.money import money
-from merchants import audit
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from kit.money.money import money
+from merchants.people import audit
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from payments.models import CardOperation, Transaction
-from payments.services import cancellations, refunds
+from payments.services import cancellations
 from payments.services.cards import captures
 from payments.services.operations import AmountTooLarge
+from payments.services.refunds import refunds
 from payments.services.transfers.return_destinations import Destination, sender_of
 from virtual_accounts.models import Transfer
 
-GET_OR_POST = ["GET", "HEAD", "POST"]
 
-
-@require_http_methods(GET_OR_POST)
-@for_members(may=Permission.CAPTURE)
+@members_form("capture a payment", may=Permission.CAPTURE)
 def capture_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Capture an authorised payment, in whole or in part."""
     payment = own_transaction(membership, transaction_id)
@@ -62,8 +59,7 @@ def capture_page(request: HttpRequest, membership: Membership, transaction_id: U
     return _confirmation_page(request, membership, payment, "capture", form=form)
 
 
-@require_http_methods(GET_OR_POST)
-@for_members(may=Permission.CAPTURE)
+@members_form("void a payment", may=Permission.CAPTURE)
 def void_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Void an authorisation."""
     payment = own_transaction(membership, transaction_id)
@@ -74,8 +70,7 @@ def void_page(request: HttpRequest, membership: Membership, transaction_id: UUID
     return _confirm_or_perform(request, membership, payment, "void", void)
 
 
-@require_http_methods(GET_OR_POST)
-@for_members(may=Permission.CAPTURE)
+@members_form("cancel a payment", may=Permission.CAPTURE)
 def cancel_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Cancel a payment that is waiting for the payer."""
     payment = own_transaction(membership, transaction_id)
@@ -88,8 +83,7 @@ def cancel_page(request: HttpRequest, membership: Membership, transaction_id: UU
     )
 
 
-@require_http_methods(GET_OR_POST)
-@for_members(may=Permission.REFUND)
+@members_form("refund a payment", may=Permission.REFUND)
 def refund_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Refund a payment, in whole or in part: first the form, then a review, then the refund."""
     payment = own_transaction(membership, transaction_id)

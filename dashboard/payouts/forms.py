@@ -8,8 +8,8 @@ from django import forms
 
 from dashboard.ui.field_choices import set_choices
 from dashboard.ui.forms import PageForm
-from kit.amount_input import InvalidAmount, minor_units
-from kit.form_fields import AccountNumberField, BankField, ReferenceField
+from kit.money.amount_input import InvalidAmount, minor_units
+from kit.money.form_fields import AccountNumberField, BankField, PastedField, ReferenceField
 
 
 class PayoutForm(PageForm):
@@ -27,7 +27,7 @@ class PayoutForm(PageForm):
     )
     bank_code = BankField(label="Bank")
     account_number = AccountNumberField(label="Account number")
-    name = forms.CharField(max_length=255, label="Beneficiary")
+    name = PastedField(max_length=255, label="Beneficiary")
     narration = forms.CharField(required=False, max_length=255, label="Narration")
 
     def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:

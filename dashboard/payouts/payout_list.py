@@ -5,7 +5,7 @@ from typing import Any
 from dashboard.transactions.filters import RETURNED, TransactionFilter
 from dashboard.transactions.lists import CODE, TransactionList
 from dashboard.ui.chips import AMOUNT, DAYS
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.tabs import TabSpec
 from payments.models import Transaction
 
 

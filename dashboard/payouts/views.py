@@ -8,30 +8,28 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_form
 from dashboard.payouts.forms import PayoutForm
 from dashboard.transactions.detail_page import address_of
 from dashboard.ui.api_errors import add_api_errors
 from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
-from kit.money import money
+from kit.money.money import money
 from ledger.services import balances
-from merchants import audit
 from merchants.models import Business
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
-from payments import request_types
-from payments.fees import Flow, fee
+from merchants.people import audit
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
+from payments.api import request_types
 from payments.models import Transaction
+from payments.rules.fees import Flow, fee
 from payments.services.fee_rules import current_rule
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.PAY_OUT)
+@members_form("make a payout", may=Permission.PAY_OUT)
 def new_payout_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the payout form, then its costs, and start the payout when it is confirmed."""
     form = PayoutForm(

@@ -4,14 +4,12 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_page
 from dashboard.refunds.detail import detail_of, find
 
 
-@require_safe
-@members_only
+@members_page
 def refund_page(request: HttpRequest, membership: Membership, refund_id: UUID) -> HttpResponse:
     """Show a refund.
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from django.test import Client
 
-from kit import bounded_json
-from kit.masking import mask_card_numbers
-from merchants.curl import sign_call
+from kit.files import bounded_json
+from kit.text.masking import mask_card_numbers
+from merchants.api.curl import sign_call
 from merchants.models import ApiKey
 
 CVV = re.compile(r'("cvv"\s*:\s*")[^"]*')

@@ -8,7 +8,7 @@ from django.contrib.sessions.backends.base import SessionBase
 
 from dashboard.sandbox.playing import Exchange
 from merchants.models import Business
-from payments.scenarios import Scenario, scenarios
+from payments.sandbox.scenarios import Scenario, scenarios
 
 KEY = "dashboard.sandbox"
 KEPT = 5

@@ -13,11 +13,11 @@ from django.urls import reverse
 
 from dashboard.sandbox.playing import Exchange, Place, title_of
 from dashboard.transactions.detail_page import address_of
-from kit import bounded_json
+from kit.files import bounded_json
 from merchants.models import Business
-from payments.code_samples import SampleCall, sample
 from payments.models import CardOperation, Transaction
-from payments.services.event_subjects import outcomes_of_transaction
+from payments.rules.code_samples import SampleCall, sample
+from payments.services.events.event_subjects import outcomes_of_transaction
 from webhooks.models import Delivery
 
 LANGUAGES = {"curl": "curl", "python": "Python", "node": "Node"}

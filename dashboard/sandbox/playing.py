@@ -17,11 +17,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from dashboard.sandbox.api_calls import Call, answer_as_payer, call
-from kit.api.strict_fields import REFERENCE
+from kit.api.fields.strict_fields import REFERENCE
 from merchants.models import ApiKey, Business
 from payments.models import Transaction
-from payments.scenario_steps import Step
-from payments.scenarios import Scenario, scenarios
+from payments.sandbox.scenario_steps import Step
+from payments.sandbox.scenarios import Scenario, scenarios
 
 PLACEHOLDER = re.compile(r"\{\{([a-z0-9_.]+)\}\}")
 VALUE = re.compile(REFERENCE)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from payments.scenarios import Scenario, scenarios
+from payments.sandbox.scenarios import Scenario, scenarios
 
 # The flows with their titles, in the order of the page.
 FLOWS = {

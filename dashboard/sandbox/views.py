@@ -11,25 +11,25 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_action, members_form
 from dashboard.sandbox import history, page
 from dashboard.sandbox.playing import PAYER_PAGE, Exchange, Place, find_place, payer_page, play, title_of
 from dashboard.sandbox.scenario_list import groups
 from dashboard.transactions.detail_page import address_of, own_transaction
 from kit.db import clock
-from kit.money import money
-from kit.plurals import counted
+from kit.money.money import money
+from kit.text.plurals import counted
 from merchants.models import ApiKey, Business
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from merchants.people.access import TRIES
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.scenario_steps import without_real_cards
-from payments.services import links
-from payments.services.sandbox_clock import Advanced, advance
-from payments.services.sandbox_days import DayState, close_day
-from payments.services.sandbox_events import make_attempt_due
+from payments.sandbox.scenario_steps import without_real_cards
+from payments.services.links import links
+from payments.services.sandbox.sandbox_clock import Advanced, advance
+from payments.services.sandbox.sandbox_days import DayState, close_day
+from payments.services.sandbox.sandbox_events import make_attempt_due
 from webhooks.models import Delivery, Endpoint
 
 DEMO_LINK = "demo-link"  # the reference of the link that `manage.py sandbox` creates
@@ -62,8 +62,7 @@ class StepForm(forms.Form):
 
 
 @sensitive_post_parameters("body")
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(to_change=Permission.TRY_FLOWS)
+@members_form("send a sample request", may=Permission.TRY_FLOWS, shown_to=Permission.VIEW, never_asks=TRIES)
 def sandbox_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the scenarios and a step of one of them. Submitting the form plays the step, or all that are left."""
     _require_sandbox()
@@ -140,8 +139,7 @@ def _pending_attempts(business: Business) -> list[Transaction]:
     return [each for each in recent if each.awaiting in {Awaiting.PAYER, Awaiting.TRANSFER}][:SHOWN]
 
 
-@require_POST
-@for_members(may=Permission.TRY_FLOWS)
+@members_action("expire a payment", may=Permission.TRY_FLOWS, never_asks=TRIES)
 def expire_now(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Trigger the next scheduled event of a payment, like POST /api/sandbox/advance."""
     _require_sandbox()
@@ -155,8 +153,7 @@ def expire_now(request: HttpRequest, membership: Membership, transaction_id: UUI
     return redirect(address_of(payment))
 
 
-@require_POST
-@for_members(may=Permission.TRY_FLOWS)
+@members_action("retry a delivery", may=Permission.TRY_FLOWS, never_asks=TRIES)
 def retry_now(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Have the next attempt of a delivery made now, like POST /api/sandbox/advance."""
     _require_sandbox()
@@ -172,8 +169,7 @@ def retry_now(request: HttpRequest, membership: Membership, delivery_id: UUID) -
     return redirect("dashboard-delivery", delivery.pk)
 
 
-@require_POST
-@for_members(may=Permission.TRY_FLOWS)
+@members_action("settle all payments", may=Permission.TRY_FLOWS, never_asks=TRIES)
 def settle_now(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Settle every payment without a batch and release the batches, like POST /api/sandbox/advance."""
     _require_sandbox()

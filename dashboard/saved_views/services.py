@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from dashboard.models import SavedView
 from dashboard.ui.chips import OF_A_PAGE
 from kit.db import clock
-from kit.masking import mask_card_numbers
+from kit.text.masking import mask_card_numbers
 from merchants.models import Member
 
 MOST = 20

@@ -6,17 +6,17 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_action, members_form
 from dashboard.models import SavedView
 from dashboard.saved_views.forms import NewViewForm, ViewForm
 from dashboard.saved_views.services import TooManyViews, rename, save
-from dashboard.ui.saved_views import LISTS, address_of
+from dashboard.ui.lists.saved_views import LISTS, address_of
+from merchants.people.access import HARMLESS
+from merchants.people.roles import Permission
 
 
-@require_POST
-@members_only
+@members_action("save a view of a list", may=Permission.VIEW, never_asks=HARMLESS)
 def save_view(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Save the filters of a list. A view with the same name is replaced."""
     form = NewViewForm(request.POST)
@@ -36,8 +36,7 @@ def save_view(request: HttpRequest, membership: Membership) -> HttpResponse:
     return redirect(address_of(view))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@members_only
+@members_form("rename or delete a saved view", may=Permission.VIEW, never_asks=HARMLESS)
 def view_page(request: HttpRequest, membership: Membership, view_id: int) -> HttpResponse:
     """Rename or delete a saved view."""
     view = SavedView.objects.filter(member=membership.member, pk=view_id).first()

@@ -3,7 +3,7 @@
 Ids are chosen before their rows are committed, so a row may appear behind the newest one that was read. Each table
 therefore has two readers. The first one reads the newest rows every few seconds and continues from the commit horizon,
 before which rows only rarely appear. The second one reads everything again an hour later, and reads everything that
-existed before the search did. Writing is idempotent.
+existed before the search did, or before its terms changed. Writing is idempotent.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from kit.db.prepared_statements import insert_if_absent
 from merchants.models import Business
 
 BATCH = 500  # rows of a table
+# Raised when the terms of existing objects change: then new second readers read all again.
+TERMS_EDITION = 2
 SECOND_READING = timedelta(
     hours=1
 )  # upper bound of the time between an id and its commit, as for daily totals
@@ -38,7 +40,7 @@ class Reader:
 
     @property
     def name(self) -> str:
-        return f"{self.source.name}, again" if self.is_second else self.source.name
+        return f"{self.source.name}, again {TERMS_EDITION}" if self.is_second else self.source.name
 
     def first_key(self, now: datetime) -> str:
         """Return the key that the reader starts after when it has no position yet."""
@@ -57,11 +59,12 @@ class Reader:
 
 def run(*, now: datetime) -> Iterator[int]:
     """Index new rows, then rows for their second reading; yield the number of rows of each batch."""
+    positions = SearchPosition.objects.in_bulk()
     for source in SOURCES:
-        yield from _follow(Reader(source, is_second=False), now=now)
+        yield from _follow(Reader(source, is_second=False), positions, now=now)
     until = steady() + BUDGET
     for source in SOURCES:
-        for read in _follow(Reader(source, is_second=True), now=now):
+        for read in _follow(Reader(source, is_second=True), positions, now=now):
             yield read
             if steady() > until:
                 break
@@ -121,9 +124,9 @@ def write(rows: Iterable[Row]) -> None:
             )
 
 
-def _follow(reader: Reader, *, now: datetime) -> Iterator[int]:
+def _follow(reader: Reader, positions: dict[str, SearchPosition], *, now: datetime) -> Iterator[int]:
     """Index the rows after the reader's position."""
-    position = _position(reader, now=now)
+    position = positions.get(reader.name) or _first_position(reader, now=now)
     after = position.resume_after
     while records := reader.read(after, now=now):
         if not _index(reader, position, records, now=now):
@@ -145,10 +148,7 @@ def _index(reader: Reader, position: SearchPosition, records: Sequence[Record], 
     return True
 
 
-def _position(reader: Reader, *, now: datetime) -> SearchPosition:
-    stored = SearchPosition.objects.filter(pk=reader.name).first()
-    if stored is not None:
-        return stored
+def _first_position(reader: Reader, *, now: datetime) -> SearchPosition:
     first = reader.first_key(now)
     insert_if_absent(SearchPosition(reader=reader.name, resume_after=first, read_up_to=first))
     return SearchPosition.objects.get(pk=reader.name)

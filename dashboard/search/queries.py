@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 
 from dashboard.models import SearchTerm
 from dashboard.search import objects
 from dashboard.search.terms import Lookup, lookups, lookups_with_amount
+from kit.db import postgresql
 from merchants.models import Business
 from payments.models import Transaction
 
@@ -29,7 +30,7 @@ TRANSACTIONS = frozenset(objects.KIND_OF.values())
 FIRST, LAST = UUID(int=0), UUID(int=2**128 - 1)
 
 # The planner doesn't know that each part reads a few rows: it would compile the statement, or scan the table to join it.
-PLANNING = "SET LOCAL jit = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
+PLANNING = {"jit": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
 STATEMENT = """
     WITH RECURSIVE wanted (kind, low, high) AS (VALUES {wanted}),
     terms (kind, high, term, place) AS (
@@ -142,11 +143,13 @@ def _read(
     since: UUID,
     until: UUID,
 ) -> list[Any]:
-    is_postgresql = connection.vendor == "postgresql"
-    binary = "bytea" if is_postgresql else "blob"
+    binary, key = (
+        SearchTerm._meta.get_field("term").db_type(connection),
+        SearchTerm._meta.get_field("object_id"),
+    )
     values: dict[str, Any] = {"terms": MOST_TERMS, "offset": limit - 1}
-    uuids = {"business": business.pk, "since": since, "until": until}
-    values |= uuids if is_postgresql else {name: each.hex for name, each in uuids.items()}
+    for name, given in (("business", business.pk), ("since", since), ("until", until)):
+        values[name] = key.get_db_prep_value(given, connection)
     wanted: list[str] = []
     for kind in kinds:
         for each in ranges:
@@ -156,18 +159,9 @@ def _read(
                 f"({int(kind)}, CAST(%(low{place})s AS {binary}), CAST(%(high{place})s AS {binary}))"
             )
     statement = STATEMENT.format(wanted=", ".join(wanted), table=SearchTerm._meta.db_table)
-    if not is_postgresql:
-        return _rows_of(statement, values)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PLANNING)
-        return _rows_of(statement, values)
-
-
-def _rows_of(statement: str, values: dict[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
+    with postgresql.planning(**PLANNING), connection.cursor() as cursor:
         cursor.execute(statement, values)
-        rows: list[Any] = cursor.fetchall()
-    return rows
+        return list(cursor.fetchall())
 
 
 def _among_newest(

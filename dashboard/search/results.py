@@ -18,14 +18,16 @@ from django.urls import reverse
 from dashboard.models import SearchTerm
 from dashboard.search import queries, terms
 from dashboard.search.queries import Found
-from dashboard.ui.list_totals import Count
-from dashboard.ui.pagination import MOST_SCANNED
+from dashboard.ui.lists.list_totals import Count
+from dashboard.ui.lists.pagination import MOST_SCANNED
 from kit.db import clock
-from kit.money import money
+from kit.money.money import money
+from kit.text.display_names import pasted
+from kit.text.folding import beginning
 from merchants.models import Business
-from payments.link_addresses import slug_in
+from payments.links.link_addresses import slug_in
 from payments.models import CardOperation, PaymentLink, SettlementBatch, Transaction
-from payments.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, unapplied_name
+from payments.rules.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, unapplied_name
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 from webhooks.models import Delivery
 
@@ -77,7 +79,7 @@ class Results:
 
 def search(business: Business, text: str) -> Results:
     """Return what matches a text. An empty text matches nothing."""
-    text = text.strip()
+    text = pasted(text).strip()
     if not text:
         return Results(groups=[], is_partial=False)
     found = queries.find(
@@ -169,7 +171,7 @@ def _links(business: Business, text: str, key: UUID | None) -> Iterator[Hit]:
     found = keys.filter(reference=text).union(
         keys.filter(pk=key) if key else keys.none(),
         keys.filter(slug=slug_in(text)),
-        keys.filter(pk__in=newest, title__istartswith=text),
+        keys.filter(pk__in=newest, title__regex=beginning(text)),
     )
     now = clock.now()
     for row in _newest_first(mine.select_related("business"), found.order_by("-pk")[:READ]):

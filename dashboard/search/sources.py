@@ -16,7 +16,7 @@ from django.db.models import Model
 
 from dashboard.search import objects
 from dashboard.search.objects import Row
-from kit.time_ordered_ids import EPOCH, earliest_id
+from kit.time.time_ordered_ids import EPOCH, earliest_id
 from payments.models import CardOperation, Transaction, Transition
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 

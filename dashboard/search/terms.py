@@ -1,10 +1,12 @@
 r"""Search terms, as bytes: those of an object, and those that a search text may mean.
 
 The first byte says what a term is, and the rest is compared byte by byte, so the database's collation doesn't matter.
-Case and accents are ignored, and card numbers are masked in both.
+Case, marks of letters and apostrophes are ignored, and card numbers are masked in both.
 
->>> sorted(names("Adaézé Grace Obi"))
-[b'nadaeze', b'ngrace', b'nobi', b'wadaeze grace obi', b'wadaeze obi']
+>>> sorted(set(names("Ɗan Òbi")))
+[b'ndan', b'nobi', b'wdan obi', b'wobi dan']
+>>> list(names("Ada Grace Obi"))[-4:]
+[b'wada grace obi', b'ograce obi ada', b'oada obi grace', b'oada grace obi']
 >>> [(each.low, each.high) for each in lookups("Obi", currencies=["NGN"])][:3]
 [(b'nobi', b'nobi\xff'), (b'robi', b'robi\xff'), (b'eobi', b'eobi\xff')]
 """
@@ -12,27 +14,27 @@ Case and accents are ignored, and card numbers are masked in both.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import permutations
 from typing import Any
 
-from dashboard.ui.metadata_search import pairs
-from kit.amount_input import InvalidAmount, minor_units
-from kit.masking import mask_card_numbers
+from dashboard.ui.lists.metadata_search import pairs
+from kit.money.amount_input import InvalidAmount, minor_units
+from kit.text.folding import fold
+from kit.text.masking import has_card_number, mask_card_numbers
 
-NAME, WHOLE_NAME, REFERENCE, EMAIL = b"n", b"w", b"r", b"e"
+NAME, WHOLE_NAME, ANY_ORDER, REFERENCE, EMAIL = b"n", b"w", b"o", b"r", b"e"
 TRACE, CODE, AMOUNT, METADATA = b"t", b"c", b"a", b"m"
 LONGEST = 100  # bytes of a term; the rest of a text is ignored
 MOST_WORDS = 6  # of a name; the rest is ignored
 AFTER_ALL = b"\xff"  # follows every byte of UTF-8
 RRN_LENGTH, STAN_LENGTH = 12, 6
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001  (an apostrophe as people type it)
+_WORD = re.compile(r"[^\W_]+")
 _CODE = re.compile(r"[0-9A-Za-z]{3,20}")
-_AMOUNT = re.compile(r"(?:(?P<currency>[A-Za-z]{3}|₦)\s*)?(?P<number>[0-9][0-9,]*(?:\.[0-9]*)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,19 @@ class Lookup:
 
 
 def names(text: str) -> Iterator[bytes]:
-    """Yield the terms of a person's or company's name: each word, the whole, and the first with the last word."""
+    """Yield the terms of a person's or company's name, so that it is found by its words in any order.
+
+    They are each word, pairs of the first three words and the last one, the whole, and each word after all others.
+    """
     words = _words(text)[:MOST_WORDS]
     yield from (_term(NAME, word) for word in words)
+    for pair in permutations(dict.fromkeys([*words[:3], *words[-1:]]), 2):
+        yield _term(WHOLE_NAME, " ".join(pair))
     if len(words) > 1:
         yield _term(WHOLE_NAME, " ".join(words))
     if len(words) > 2:  # noqa: PLR2004
-        yield _term(WHOLE_NAME, f"{words[0]} {words[-1]}")
+        for place, word in enumerate(words):
+            yield _in_any_order([*words[:place], *words[place + 1 :], word])
 
 
 def reference(text: str) -> Iterator[bytes]:
@@ -85,8 +93,10 @@ def lookups(text: str, *, currencies: Sequence[str]) -> list[Lookup]:
     """Return the ranges of terms that a search text may mean."""
     text = " ".join(text.split())
     folded = fold(text)
-    words = _words(text)
+    words = [] if has_card_number(text) else _words(text)  # what is found is repeated in links
     found = [_prefix(NAME if len(words) == 1 else WHOLE_NAME, " ".join(words))] if words else []
+    if len(words) > 2:  # noqa: PLR2004
+        found.append(_beginning_with(_in_any_order(words)))
     found += [_prefix(REFERENCE, folded), _prefix(EMAIL, folded)] if folded else []
     if _CODE.fullmatch(text):
         found.append(_exact(_term(CODE, folded)))
@@ -128,27 +138,18 @@ def amounts(text: str, *, currencies: Sequence[str]) -> Iterator[tuple[int, str]
     >>> list(amounts("4912", currencies=["NGN", "JPY"])), list(amounts("NGN 4,912.00", currencies=["NGN"]))
     ([(491200, 'NGN'), (4912, 'JPY')], [(491200, 'NGN')])
     """
-    match = _AMOUNT.fullmatch(text.strip())
-    if match is None:
-        return
-    named = "NGN" if match["currency"] == "₦" else (match["currency"] or "").upper()
-    for currency in [each for each in currencies if named in {"", each}]:
+    for currency in currencies:
         with suppress(InvalidAmount):
-            yield minor_units(match["number"], currency), currency
-
-
-def fold(text: str) -> str:
-    """Return a text without case, accents and card numbers.
-
-    >>> fold("Şadé ÒGÚN"), fold("4084084084084081")
-    ('sade ogun', '408408******4081')
-    """
-    decomposed = unicodedata.normalize("NFKD", mask_card_numbers(text))
-    return "".join(each for each in decomposed if not unicodedata.combining(each)).casefold().strip()
+            yield minor_units(text, currency), currency
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
+
+
+def _in_any_order(words: list[str]) -> bytes:
+    """Return the term of words whose order doesn't matter, except for the last, which may be the beginning of one."""
+    return _term(ANY_ORDER, " ".join([*sorted(words[:-1]), words[-1]]))
 
 
 def _pair(key: str, value: str) -> bytes:
@@ -166,8 +167,11 @@ def _unless_empty(kind: bytes, text: str) -> Iterator[bytes]:
 
 
 def _prefix(kind: bytes, text: str) -> Lookup:
-    low = _term(kind, text)
-    return Lookup(low, low + AFTER_ALL)
+    return _beginning_with(_term(kind, text))
+
+
+def _beginning_with(term: bytes) -> Lookup:
+    return Lookup(term, term + AFTER_ALL)
 
 
 def _exact(term: bytes) -> Lookup:

@@ -2,15 +2,13 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_page
 from dashboard.search.results import search
-from dashboard.ui.metadata_search import LONGEST_SEARCH
+from dashboard.ui.lists.metadata_search import LONGEST_SEARCH
 
 
-@require_safe
-@members_only
+@members_page
 def search_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show everything of the business that matches the query's text."""
     text = request.GET.get("q", "")[:LONGEST_SEARCH]

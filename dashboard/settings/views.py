@@ -5,24 +5,22 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_form
 from dashboard.settings.forms import FORMS
 from kit.db import clock
 from merchants import business_settings
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(to_change=Permission.MANAGE_SETTINGS)
+@members_form("change the settings of the business", may=Permission.MANAGE_SETTINGS, shown_to=Permission.VIEW)
 def settings_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the settings, and save one group of them."""
     forms = {name: form.of(membership.business) for name, form in FORMS.items()}
     group = request.POST.get("group", "")
     if group in FORMS:
-        forms[group] = form = FORMS[group](request.POST)
+        forms[group] = form = FORMS[group].of(membership.business, request.POST)
         if form.is_valid():
             business_settings.change(
                 business=membership.business,

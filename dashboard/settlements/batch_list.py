@@ -12,14 +12,15 @@ from django.db.models import F, Q
 
 from dashboard.ui.chips import ChipSpec
 from dashboard.ui.field_choices import set_choices
-from dashboard.ui.list_filters import PeriodFilter, choices
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.list_totals import sums
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.list_filters import PeriodFilter, choices
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.list_totals import sums
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.tabs import TabSpec
+from kit.money.form_fields import PastedField
 from merchants.models import Business
 from payments.models import SettlementBatch, SettlementBatchQuerySet, Transaction
-from payments.status_names import SETTLEMENT_NAMES
+from payments.rules.status_names import SETTLEMENT_NAMES
 
 Status = Transaction.SettleStatus
 OPEN = (Status.PENDING, Status.INITIATED)
@@ -34,7 +35,7 @@ class BatchFilter(ListRows, PeriodFilter):
 
     sums_are = "net"
 
-    q = forms.CharField(required=False, max_length=100, label="Search")
+    q = PastedField(required=False, max_length=100, label="Search")
     state = forms.ChoiceField(required=False, choices=choices(STATES))
     currency = forms.ChoiceField(required=False)
 
@@ -55,7 +56,7 @@ class BatchFilter(ListRows, PeriodFilter):
         found: SettlementBatchQuerySet = SettlementBatch.objects.of(self.business)
         return found.filter(**{name: day for name, day in days.items() if day})
 
-    def sums(self, *, are_counted: bool) -> Sequence[str]:
+    def sums(self) -> Sequence[str]:
         """Return the net amounts. Those of rejected batches are in the batches that replaced them."""
         is_of_rejected = self.cleaned_data["state"] == Status.REJECTED
         found = self.sources()

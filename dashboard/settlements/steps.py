@@ -1,7 +1,7 @@
 """The timeline of a settlement batch."""
 
 from dashboard.ui.timeline import BAD, GOOD, NEW, Moment
-from kit.plurals import counted
+from kit.text.plurals import counted
 from payments.models import BatchTransition, SettlementBatch, Transaction
 
 Status = Transaction.SettleStatus

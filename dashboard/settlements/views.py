@@ -9,16 +9,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_export, members_page
 from dashboard.settlements.batch_list import BATCHES, BatchFilter
 from dashboard.settlements.steps import NEXT_STEPS, steps_of
-from dashboard.ui import exports
-from dashboard.ui.lists import list_context
-from dashboard.ui.pagination import BY_NUMBER, page_of
+from dashboard.ui.lists import exports
+from dashboard.ui.lists.lists import list_context
+from dashboard.ui.lists.pagination import BY_NUMBER, page_of
 from dashboard.ui.timeline import Moment
-from kit.tables import Table, amounts, attributes
+from kit.files.tables import Table, amounts, attributes
 from ledger.services import balances
 from merchants.exports import FileType
 from payments.models import SettlementBatch, SettlementItem, Transaction
@@ -33,8 +32,7 @@ BATCH_COLUMNS = [
 ]
 
 
-@require_safe
-@members_only
+@members_page
 def settlements_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form, held = BatchFilter(request.GET, business=membership.business), balances(membership.business)
     context = list_context(BATCHES, form, form, membership=membership, query=request.GET)
@@ -42,8 +40,7 @@ def settlements_page(request: HttpRequest, membership: Membership) -> HttpRespon
     return render(request, "dashboard/settlements/settlements.html", context)
 
 
-@require_safe
-@members_only
+@members_export
 def settlements_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
     form, page = BatchFilter(request.GET, business=membership.business), reverse("dashboard-settlements")
     if not form.is_valid():
@@ -52,8 +49,7 @@ def settlements_export(request: HttpRequest, membership: Membership, file_type: 
     return exports.export(request, table, name="settlements", file_type=file_type, page=page)
 
 
-@require_safe
-@members_only
+@members_page
 def settlement_page(request: HttpRequest, membership: Membership, batch_id: UUID) -> HttpResponse:
     """Show a batch with its net calculation, timeline and statement."""
     batch = _own(membership, batch_id)
@@ -72,8 +68,7 @@ def settlement_page(request: HttpRequest, membership: Membership, batch_id: UUID
     return render(request, "dashboard/settlements/settlement.html", context)
 
 
-@require_safe
-@members_only
+@members_export
 def settlement_export(
     request: HttpRequest, membership: Membership, batch_id: UUID, file_type: FileType
 ) -> HttpResponseBase:

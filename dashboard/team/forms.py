@@ -7,12 +7,13 @@ from django.contrib.auth.password_validation import validate_password
 
 from dashboard.ui.forms import PageForm
 from kit.db.card_number_fields import refuse_card_number
-from kit.display_names import validate_name
+from kit.money.form_fields import EmailField, PastedField
+from kit.text.display_names import validate_name
 from merchants.models import Member, User
 
 
 class InviteForm(PageForm):
-    email = forms.EmailField(max_length=254, validators=[refuse_card_number])
+    email = EmailField(max_length=254, validators=[refuse_card_number])
     role = forms.ChoiceField(choices=Member.Role.choices, error_messages={"required": "Choose a role."})
 
 
@@ -23,7 +24,7 @@ class RoleForm(PageForm):
 class JoinForm(PageForm):
     """Name and password of a new user."""
 
-    name = forms.CharField(max_length=200, validators=[validate_name])
+    name = PastedField(max_length=200, validators=[validate_name])
     password = forms.CharField(max_length=1024, strip=False)
 
     def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:

@@ -8,7 +8,7 @@ from django.core.mail import send_mail
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from kit.display_names import mailed, mailed_address
+from kit.text.display_names import mailed, mailed_address
 from merchants.models import Invitation
 
 log = structlog.get_logger("sluice.dashboard")

@@ -18,13 +18,15 @@ from django.views.decorators.debug import sensitive_post_parameters
 from dashboard.memberships import select_business
 from dashboard.team.forms import JoinForm
 from dashboard.team.invitation_mail import is_configured, send_invitation
-from merchants import roles, team
-from merchants.attempt_limits import LimitReached
 from merchants.models import Invitation, Member, User
-from merchants.request_actors import client_address
-from merchants.roles import Role
+from merchants.people import roles, team
+from merchants.people.access import Limit, Who, open_to
+from merchants.people.attempt_limits import LimitReached
+from merchants.people.request_actors import client_address
+from merchants.people.roles import Role
 
 
+@open_to(Who.INVITED, writers=Who.INVITED, action="join a business", limits=(Limit.INVITATION,))
 @method_decorator([sensitive_post_parameters("password"), never_cache], name="dispatch")
 class JoinPage(View):
     """Show the invitation, and accept it."""

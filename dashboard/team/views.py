@@ -14,23 +14,22 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.memberships import Membership, NotInThisRole, for_members, members_only
+from dashboard.memberships import Membership, NotInThisRole, members_action, members_form, members_page
 from dashboard.mfa_policy import FACTORS
 from dashboard.team.forms import InviteForm, RoleForm
 from dashboard.team.invitation_mail import send_invitation
-from merchants import roles, team
-from merchants.attempt_limits import LimitReached
 from merchants.models import Invitation, Member
-from merchants.request_actors import person_acting
-from merchants.roles import Permission, Role
+from merchants.people import roles, team
+from merchants.people.access import Limit
+from merchants.people.attempt_limits import LimitReached
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission, Role
 
 LAST_OWNER = "A business needs at least one owner. Give another member the owner role first."
 
 
-@require_safe
-@members_only
+@members_page
 def team_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     now = timezone.now()
     factors = Authenticator.objects.filter(user=OuterRef("user"), type__in=FACTORS)
@@ -50,8 +49,7 @@ def team_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "dashboard/team/members.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_TEAM)
+@members_form("invite a person", may=Permission.MANAGE_TEAM, limits=(Limit.INVITATION,))
 def invite_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = InviteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -101,8 +99,7 @@ def _limit_error(limit: LimitReached) -> str:
     return f"{reason}. Try again after {timezone.localtime(limit.retry_at):%-d %B, %H:%M}."
 
 
-@require_POST
-@for_members(may=Permission.MANAGE_TEAM)
+@members_action("cancel an invitation", may=Permission.MANAGE_TEAM)
 def withdraw(request: HttpRequest, membership: Membership, invitation_id: UUID) -> HttpResponse:
     invitation = Invitation.objects.filter(business=membership.business, pk=invitation_id).first()
     if invitation is None:
@@ -115,8 +112,7 @@ def withdraw(request: HttpRequest, membership: Membership, invitation_id: UUID) 
     return redirect("dashboard-team")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_TEAM)
+@members_form("change a member's role", may=Permission.MANAGE_TEAM)
 def member_page(request: HttpRequest, membership: Membership, member_id: int) -> HttpResponse:
     """Show a member, and save a new role."""
     member = _member(membership, member_id)
@@ -137,8 +133,7 @@ def member_page(request: HttpRequest, membership: Membership, member_id: int) ->
     return redirect("dashboard-team")
 
 
-@require_POST
-@for_members(may=Permission.MANAGE_TEAM)
+@members_action("remove a member", may=Permission.MANAGE_TEAM)
 def remove_member(request: HttpRequest, membership: Membership, member_id: int) -> HttpResponse:
     member = _member(membership, member_id)
     try:

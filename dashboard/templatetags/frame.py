@@ -15,11 +15,11 @@ from django.utils.safestring import SafeString, mark_safe
 from dashboard.ui import navigation
 from dashboard.ui.addresses import encoded
 from dashboard.ui.times import day_text, moment_text
-from kit import time_zones
-from kit.durations import relative
-from kit.money import figures, money, signed_money, written
+from kit.money.money import figures, money, signed_money, written
+from kit.time import time_zones
+from kit.time.durations import relative
 from payments.models import Transaction
-from payments.status_names import (
+from payments.rules.status_names import (
     FAILURE_NAMES,
     STATUS_NAMES,
     settlement_name,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from payments.models import Transaction
-from payments.services import checkouts
+from payments.services.checkouts import checkouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,9 +22,9 @@ from dashboard.ui import payer_links
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import Moment
 from kit import banks
-from merchants import roles
 from merchants.models import Business
-from merchants.roles import Permission
+from merchants.people import roles
+from merchants.people.roles import Permission
 from payments.models import CardOperation, SettlementBatch, Transaction
 from payments.representation import challenge_address, represent
 from payments.services import cancellations

@@ -6,14 +6,14 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.memberships import Membership, for_members, members_only
+from dashboard.memberships import Membership, members_action, members_page
 from dashboard.transactions.detail import detail_of, find
 from dashboard.transactions.notes import NoteForm, add_note
 from kit.db import clock
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from merchants.people.access import HARMLESS
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from payments.models import Transaction
 
 
@@ -33,8 +33,7 @@ def address_of(transaction: Transaction) -> str:
     return reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[transaction.pk])
 
 
-@require_safe
-@members_only
+@members_page
 def detail_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Show a transaction. The URL of a payment redirects to the payout that has its ID, and the reverse.
 
@@ -58,8 +57,7 @@ def _detail(
     return render(request, "dashboard/transactions/detail.html", context)
 
 
-@require_POST
-@for_members(may=Permission.ADD_NOTES)
+@members_action("add a note", may=Permission.ADD_NOTES, never_asks=HARMLESS)
 def add_note_page(request: HttpRequest, membership: Membership, transaction_id: UUID) -> HttpResponse:
     """Add a note to a payment, payout or card check."""
     transaction = own_transaction(membership, transaction_id)

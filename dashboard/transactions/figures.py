@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kit.money import money
-from payments.fees import FeeRule
+from kit.money.money import money
 from payments.models import Transaction
-from payments.outcomes import WALLET_TOO_LOW
+from payments.rules.fees import FeeRule
+from payments.rules.outcomes import WALLET_TOO_LOW
 from payments.services.transitions import fee_of
 
 

@@ -14,12 +14,13 @@ from django.http import QueryDict
 
 from dashboard.search.objects import KIND_OF
 from dashboard.search.queries import ids_for_list
-from dashboard.ui.amount_filters import AmountFilter
-from dashboard.ui.list_filters import choices
-from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
+from dashboard.ui.lists.amount_filters import AmountFilter
+from dashboard.ui.lists.list_filters import choices
+from dashboard.ui.lists.metadata_search import LONGEST_SEARCH, with_metadata
+from kit.money.form_fields import PastedField
 from merchants.models import Business
 from payments.models import CardOperation, Transaction
-from payments.status_names import STATUS_NAMES
+from payments.rules.status_names import STATUS_NAMES
 
 INVALID_CODE = "Enter five digits, such as 20051."
 
@@ -39,7 +40,7 @@ class TransactionFilter(AmountFilter):
 
     listed_type: str  # of the list, without the filter
 
-    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
+    q = PastedField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(
         required=False,
         choices=choices(

@@ -9,15 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
+from dashboard.memberships import Membership, members_export, members_page
 from dashboard.transactions.filters import TransactionFilter, form_of, sources
 from dashboard.transactions.rows import TransactionRows
-from dashboard.ui import exports
 from dashboard.ui.chips import ChipSpec
-from dashboard.ui.lists import ListSpec, list_context
-from kit.tables import Table, amounts, attributes
+from dashboard.ui.lists import exports
+from dashboard.ui.lists.lists import ListSpec, list_context
+from kit.files.tables import Table, amounts, attributes
 from merchants.exports import FileType
 from payments.models import SettlementItem
 
@@ -40,8 +39,7 @@ class TransactionList(ListSpec):
         return f"dashboard-{self.name}"
 
 
-@require_safe
-@members_only
+@members_page
 def list_page(request: HttpRequest, membership: Membership, listed: TransactionList) -> HttpResponse:
     form = form_of(listed.filter, request.GET, business=membership.business)
     rows = TransactionRows(form, membership.business)
@@ -49,8 +47,7 @@ def list_page(request: HttpRequest, membership: Membership, listed: TransactionL
     return render(request, listed.template, context)
 
 
-@require_safe
-@members_only
+@members_export
 def export(
     request: HttpRequest, membership: Membership, listed: TransactionList, file_type: FileType
 ) -> HttpResponseBase:

@@ -11,10 +11,10 @@ from django.db import transaction as database
 from dashboard.memberships import Membership
 from dashboard.models import Note
 from dashboard.ui.forms import PageForm
-from kit.masking import mask_card_numbers
-from merchants import audit
-from merchants.audit import Actor
+from kit.text.masking import mask_card_numbers
 from merchants.models import Member, User
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.models import Transaction
 
 SHOWN = 20

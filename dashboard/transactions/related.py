@@ -13,9 +13,8 @@ from dashboard.transactions.figures import debited_by, was_never_debited
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.ui.related import RelatedObject
 from kit.db import clock
-from kit.money import money, signed_money
-from kit.plurals import counted
-from payments.business_days import business_day
+from kit.money.money import money, signed_money
+from kit.text.plurals import counted
 from payments.models import (
     CardOperation,
     PaymentLink,
@@ -24,7 +23,8 @@ from payments.models import (
     SettlementItem,
     Transaction,
 )
-from payments.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, status_name
+from payments.rules.business_days import business_day
+from payments.rules.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, status_name
 from virtual_accounts.models import Session, Transfer, UnappliedMoney
 from webhooks.models import Delivery, event_name
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from django.db.models import Case, F, Q, QuerySet, When
-from django.utils import timezone
 
 from dashboard.transactions.filters import REFUNDED, TransactionFilter, search_of, sources
-from dashboard.transactions.tally_totals import TallyTotals, is_known, tally_totals
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.list_totals import Count, sums
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.list_totals import sums
 from merchants.models import Business
 from payments.models import Transaction
 
@@ -47,23 +45,12 @@ class TransactionRows(ListRows):
     def indexed(self) -> QuerySet[Transaction]:
         return self.form.indexed(Transaction.objects.of(self.business))
 
-    def known_count(self, **instead: str) -> Count | None:
-        """Return the count of daily totals, if they know all of the filter."""
-        wanted = {**self.form.cleaned_data, **self._with_type(instead)}
-        return self._totals.count(wanted) if is_known(wanted) and self._totals else None
-
-    def sums(self, *, are_counted: bool) -> Sequence[str]:
+    def sums(self) -> Sequence[str]:
         """Return the sums of what succeeded."""
         status = self.form.cleaned_data["status"]
         if status not in WITH_SUCCESSES:
             return ()
-        if not are_counted and self._totals:
-            return self._totals.sums(self.form.cleaned_data)
         return sums(self.sources(**({} if status else {"status": str(SUCCESS)})), VOLUME)
-
-    @cached_property
-    def _totals(self) -> TallyTotals | None:
-        return tally_totals(self.form, business=self.business, now=timezone.now())
 
     def _with_type(self, instead: dict[str, str]) -> dict[str, str]:
         """A tab without a type shows that of the list."""

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from dashboard.ui.timeline import BAD, GOOD, NEW, REQUESTED, WAIT, Moment
 from kit import banks
-from kit.money import money, signed_money
-from kit.plurals import counted
+from kit.money.money import money, signed_money
+from kit.text.plurals import counted
 from ledger.models import Entry, Posting
 from payments.models import (
     CardOperation,
@@ -241,7 +241,7 @@ def _return_moments(returns: Iterable[PayoutReturn], entries: Lines) -> Iterator
     for each in returns:
         amount = money(each.amount, each.currency)
         if each.applied == PayoutReturn.Applied.UNMATCHED:
-            title = f"The bank reported a return of {amount}, which wasn't booked"
+            title = f"The bank reported a return of {amount}"
         else:
             title = f"{amount} returned by the bank"
         lines = [*([("Bank reference", each.bank_reference)] if each.bank_reference else [])]

@@ -2,7 +2,7 @@
 
 from django.http import QueryDict
 
-from kit.masking import mask_card_numbers
+from kit.text.masking import mask_card_numbers
 
 SEARCH = "q"
 

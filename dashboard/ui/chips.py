@@ -12,8 +12,8 @@ from django.forms import BoundField
 from django.http import QueryDict
 
 from dashboard.ui.addresses import encoded
-from dashboard.ui.list_filters import ListFilter
-from dashboard.ui.pagination import NEWER, OLDER
+from dashboard.ui.lists.list_filters import ListFilter
+from dashboard.ui.lists.pagination import NEWER, OLDER
 
 OF_A_PAGE = (OLDER, NEWER)  # parameters that end when a filter changes
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from kit import bounded_json
+from kit.files import bounded_json
 
 MAX_LENGTH = 64_000  # of the indented text; a longer one is shown without colours
 

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 from dashboard.memberships import Membership
-from kit import bounded_json
-from merchants import roles
-from merchants.roles import Permission
+from kit.files import bounded_json
+from merchants.people import roles
+from merchants.people.roles import Permission
 
 PAYER_LINKS = frozenset({"redirect_link"})
 HIDDEN = f"Hidden. {roles.denial_reason(Permission.CAPTURE)}"

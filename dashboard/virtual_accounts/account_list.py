@@ -11,11 +11,12 @@ from django.db.models import Q, QuerySet
 from dashboard.models import SearchTerm
 from dashboard.search.queries import ids_for_list
 from dashboard.ui.chips import DAYS, ChipSpec
-from dashboard.ui.list_filters import PeriodFilter, choices
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.metadata_search import LONGEST_SEARCH, with_metadata
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.list_filters import PeriodFilter, choices
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.metadata_search import LONGEST_SEARCH, with_metadata
+from dashboard.ui.lists.tabs import TabSpec
+from kit.money.form_fields import PastedField
 from merchants.models import Business
 from virtual_accounts.models import VirtualAccount, VirtualAccountQuerySet
 
@@ -25,7 +26,7 @@ Type, Status = VirtualAccount.Type, VirtualAccount.Status
 class AccountFilter(ListRows, PeriodFilter):
     """Search, status, type and days of creation."""
 
-    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Search")
+    q = PastedField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(required=False, choices=choices(Status.choices))
     type = forms.ChoiceField(required=False, choices=choices(Type.choices))
 

@@ -3,13 +3,12 @@
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
-from dashboard.ui import exports
+from dashboard.memberships import Membership, members_export
+from dashboard.ui.lists import exports
 from dashboard.virtual_accounts.account_list import AccountFilter
 from dashboard.virtual_accounts.unapplied_list import UnappliedFilter
-from kit.tables import Column, Table, amounts, attributes
+from kit.files.tables import Column, Table, amounts, attributes
 from merchants.exports import FileType
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 
@@ -43,8 +42,7 @@ UNAPPLIED_COLUMNS: list[Column[UnappliedMoney]] = [
 ]
 
 
-@require_safe
-@members_only
+@members_export
 def accounts_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
     form, page = (
         AccountFilter(request.GET, business=membership.business),
@@ -57,8 +55,7 @@ def accounts_export(request: HttpRequest, membership: Membership, file_type: Fil
     return exports.export(request, table, name="virtual-accounts", file_type=file_type, page=page)
 
 
-@require_safe
-@members_only
+@members_export
 def unapplied_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
     form, page = UnappliedFilter(request.GET, business=membership.business), reverse("dashboard-unapplied")
     if not form.is_valid():

@@ -8,6 +8,7 @@ from django import forms
 
 from dashboard.ui.field_choices import set_choices
 from dashboard.ui.forms import PageForm
+from kit.money.form_fields import PastedField
 
 
 class NewAccountForm(PageForm):
@@ -16,11 +17,11 @@ class NewAccountForm(PageForm):
     kind: dict[str, str]
     personal = ("first_name", "last_name")
 
-    reference = forms.CharField(max_length=100)
+    reference = PastedField(max_length=100)
     currency = forms.ChoiceField()
-    email = forms.CharField(max_length=254, label="Email")
-    first_name = forms.CharField(max_length=100)
-    last_name = forms.CharField(max_length=100)
+    email = PastedField(max_length=254, label="Email")
+    first_name = PastedField(max_length=100)
+    last_name = PastedField(max_length=100)
     address_line1 = forms.CharField(max_length=255, label="Address")
     address_line2 = forms.CharField(max_length=255, label="Address line 2", required=False)
     city = forms.CharField(max_length=100)
@@ -38,7 +39,7 @@ class NewAccountForm(PageForm):
         """Return the body of the equivalent POST /api/virtual-accounts. The form must be valid."""
         given = {name: value for name, value in self.cleaned_data.items() if value}
         address = {name: given.pop(name) for name in self.ADDRESS if name in given}
-        return {**self.kind, **given, "address": address}
+        return {**self.kind, **given, **({"address": address} if address else {})}
 
 
 class DynamicForm(NewAccountForm):
@@ -46,17 +47,23 @@ class DynamicForm(NewAccountForm):
 
     kind = {"type": "dynamic"}
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in self.ADDRESS:  # all or none: the API says which is missing
+            self.fields[name].required = False
+        self.fields["country"].initial = ""
+
 
 class StaticForm(NewAccountForm):
     """A customer's own account."""
 
     kind = {"type": "static"}
 
-    middle_name = forms.CharField(max_length=100)
-    phone_number = forms.CharField(max_length=11)
+    middle_name = PastedField(max_length=100)
+    phone_number = PastedField(max_length=11)
     dob = forms.CharField(label="Date of birth", widget=forms.DateInput(attrs={"type": "date"}))
     gender = forms.ChoiceField(choices=[("female", "Female"), ("male", "Male")])
-    bvn = forms.CharField(max_length=11, label="BVN", help_text="11 digits. Stored encrypted.")
+    bvn = PastedField(max_length=11, label="BVN", help_text="11 digits. Stored encrypted.")
 
     field_order = ("reference", "currency", "first_name", "middle_name", "last_name", "email", "phone_number")
 
@@ -67,9 +74,9 @@ class BusinessForm(NewAccountForm):
     kind = {"type": "static", "account_type": "business"}
 
     first_name = last_name = None  # type: ignore[assignment]  # so Django leaves a field of a base class out
-    business_name = forms.CharField(max_length=200)
-    phone_number = forms.CharField(max_length=11)
-    bvn = forms.CharField(max_length=11, label="BVN", help_text="11 digits. Stored encrypted.")
+    business_name = PastedField(max_length=200)
+    phone_number = PastedField(max_length=11)
+    bvn = PastedField(max_length=11, label="BVN", help_text="11 digits. Stored encrypted.")
 
     field_order = ("reference", "currency", "business_name", "email", "phone_number", "bvn")
 

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from dashboard.ui.forms import PageForm
-from kit.form_fields import AccountNumberField, BankField
+from kit.money.form_fields import AccountNumberField, BankField
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import Transfer
 

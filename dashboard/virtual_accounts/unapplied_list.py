@@ -12,13 +12,14 @@ from django.db.models import F, Q
 from dashboard.models import SearchTerm
 from dashboard.search.queries import ids_for_list
 from dashboard.ui.chips import ChipSpec
-from dashboard.ui.list_filters import PeriodFilter, choices
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.list_totals import sums
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.list_filters import PeriodFilter, choices
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.list_totals import sums
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.tabs import TabSpec
+from kit.money.form_fields import PastedField
 from merchants.models import Business
-from payments.status_names import UNAPPLIED_NAMES
+from payments.rules.status_names import UNAPPLIED_NAMES
 from virtual_accounts.models import Transfer, UnappliedMoneyQuerySet
 from virtual_accounts.services import unapplied_queries
 
@@ -30,13 +31,14 @@ SHORT_REASONS = {
     Reason.SECOND: "Already paid",
     Reason.INACTIVE: "Account deactivated",
     Reason.OTHER_CURRENCY: "Wrong currency",
+    Reason.ASSIGNED: "Assigned later",
 }
 
 
 class UnappliedFilter(ListRows, PeriodFilter):
     """Search, state, reason and days of receipt."""
 
-    q = forms.CharField(required=False, max_length=100, label="Search")
+    q = PastedField(required=False, max_length=100, label="Search")
     state = forms.ChoiceField(required=False, choices=choices([*UNAPPLIED_NAMES.items()]))
     reason = forms.ChoiceField(required=False, choices=choices([*SHORT_REASONS.items()]))
 
@@ -63,7 +65,7 @@ class UnappliedFilter(ListRows, PeriodFilter):
         state = self.cleaned_data["state"]
         return self.newest().filter(state=state) if state else self.newest()
 
-    def sums(self, *, are_counted: bool) -> Sequence[str]:
+    def sums(self) -> Sequence[str]:
         return sums(self.sources(), F("amount"))
 
     @cached_property

@@ -14,19 +14,18 @@ from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.memberships import Membership, for_members, members_only
+from dashboard.memberships import Membership, members_form, members_page
 from dashboard.transactions.request_links import origin_of
-from dashboard.ui.lists import list_context
+from dashboard.ui.lists.lists import list_context
 from dashboard.virtual_accounts.unapplied_forms import CreditForm, ReturnForm, is_sender_known
 from dashboard.virtual_accounts.unapplied_list import SHORT_REASONS, UNAPPLIED, UnappliedFilter
 from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
-from kit.money import money as format_money
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from kit.money.money import money as format_money
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from payments.models import Transaction
 from payments.services.transfers import unapplied_decisions as decisions
 from virtual_accounts.models import Transfer, UnappliedMoney
@@ -42,11 +41,11 @@ WHY = {
     Reason.SECOND: "The payment had already been paid.",
     Reason.INACTIVE: "The account was deactivated before the transfer arrived.",
     Reason.OTHER_CURRENCY: "The account accepts another currency.",
+    Reason.ASSIGNED: "It was sent to an unknown account number, and was found to be yours.",
 }
 
 
-@require_safe
-@members_only
+@members_page
 def unapplied_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """List transfers that match no payment."""
     form = UnappliedFilter(request.GET, business=membership.business)
@@ -55,8 +54,9 @@ def unapplied_page(request: HttpRequest, membership: Membership) -> HttpResponse
     return render(request, "dashboard/virtual_accounts/unapplied.html", context | {"rows": rows})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(to_change=Permission.RESOLVE_UNAPPLIED)
+@members_form(
+    "credit or return an unapplied transfer", may=Permission.RESOLVE_UNAPPLIED, shown_to=Permission.VIEW
+)
 def decision_page(request: HttpRequest, membership: Membership, unapplied_id: UUID) -> HttpResponse:
     """Show an unapplied transfer and the reason; credit it to the wallet, or return it to the sender."""
     money = _own(membership, unapplied_id)
@@ -100,7 +100,7 @@ def _add_message(request: HttpRequest, money: UnappliedMoney) -> None:
     elif payout.status == Transaction.Status.SUCCESS:
         messages.success(request, f"Returned {amount} to the sender.")
     elif payout.status == Transaction.Status.FAILED:
-        text = f"The return of {amount} failed: {payout.response_summary}. The amount was credited to your balance."
+        text = f"The return of {amount} failed: {payout.response_summary}. The transfer is open again."
         messages.error(request, text)
     else:
         messages.warning(

@@ -8,19 +8,18 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.exceptions import ValidationError
 
-from dashboard.memberships import Membership, for_members, members_only
+from dashboard.memberships import Membership, members_action, members_form, members_page
 from dashboard.transactions.request_links import MembersAction, origin_of
 from dashboard.ui.api_errors import add_api_errors
-from dashboard.ui.lists import list_context
+from dashboard.ui.lists.lists import list_context
 from dashboard.virtual_accounts.account_list import ACCOUNTS, AccountFilter
 from dashboard.virtual_accounts.forms import KINDS, NewAccountForm
 from kit.api.errors import Problem
 from kit.db import clock
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from payments.services.transfers import account_deactivation
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
@@ -30,8 +29,7 @@ SHOWN = 15  # sessions and transfers on an account's page
 OPEN_COUNTED = 100
 
 
-@require_safe
-@members_only
+@members_page
 def accounts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = AccountFilter(request.GET, business=membership.business)
     waiting = UnappliedMoney.objects.filter(business=membership.business, state=UnappliedMoney.State.OPEN)
@@ -40,8 +38,7 @@ def accounts_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "dashboard/virtual_accounts/accounts.html", context)
 
 
-@require_safe
-@members_only
+@members_page
 def account_page(request: HttpRequest, membership: Membership, account_id: UUID) -> HttpResponse:
     """Show an account with its latest sessions and transfers."""
     account = _own(membership, account_id)
@@ -62,8 +59,7 @@ def _creation(account: VirtualAccount) -> MembersAction:
     return MembersAction(name="virtual_account.created", target=account.reference)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_ACCOUNTS)
+@members_form("create a virtual account", may=Permission.MANAGE_ACCOUNTS)
 def new_account_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Create an account of the selected kind, by the API's rules."""
     kind = request.GET.get("kind", "")
@@ -97,8 +93,7 @@ def _create(request: HttpRequest, membership: Membership, form: NewAccountForm) 
     return result.resource
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_ACCOUNTS)
+@members_form("deactivate a virtual account", may=Permission.MANAGE_ACCOUNTS)
 def deactivate_page(request: HttpRequest, membership: Membership, account_id: UUID) -> HttpResponse:
     """Explain deactivation, and deactivate the account."""
     account = _own(membership, account_id)
@@ -116,8 +111,7 @@ def deactivate_page(request: HttpRequest, membership: Membership, account_id: UU
     return render(request, "dashboard/virtual_accounts/deactivate.html", context)
 
 
-@require_POST
-@for_members(may=Permission.MANAGE_ACCOUNTS)
+@members_action("activate a virtual account", may=Permission.MANAGE_ACCOUNTS)
 def activate(request: HttpRequest, membership: Membership, account_id: UUID) -> HttpResponse:
     account = _own(membership, account_id)
     account_deactivation.activate(account.pk, actor=person_acting(request), now=clock.now())

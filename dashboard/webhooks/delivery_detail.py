@@ -16,15 +16,15 @@ from dashboard.ui import payer_links
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
 from dashboard.webhooks.endpoint_health import state_of
-from kit import bounded_json
-from kit.durations import in_words, range_in_words
+from kit.files import bounded_json
+from kit.time.durations import in_words, range_in_words
 from payments.models import CardOperation, Transaction
-from payments.services.event_subjects import Subject, subjects_of
-from payments.services.sandbox_events import advanced_attempts
+from payments.services.events.event_subjects import Subject, subjects_of
+from payments.services.sandbox.sandbox_events import advanced_attempts
+from webhooks.endpoints.outages import outage_of
 from webhooks.models import Attempt, Delivery, Endpoint, event_name
-from webhooks.outages import outage_of
-from webhooks.request_headers import request_headers
-from webhooks.retry_schedule import JITTER, delays_of
+from webhooks.sending.request_headers import request_headers
+from webhooks.sending.retry_schedule import JITTER, delays_of
 from webhooks.services import is_replayable
 from webhooks.signing import sign
 

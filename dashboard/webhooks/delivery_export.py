@@ -10,15 +10,14 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from dashboard.memberships import Membership, members_only
-from dashboard.ui import exports
-from dashboard.ui.pagination import BY_MOMENT
+from dashboard.memberships import Membership, members_export
+from dashboard.ui.lists import exports
+from dashboard.ui.lists.pagination import BY_MOMENT
 from dashboard.webhooks.delivery_list import DeliveryFilter
-from kit.tables import Column, Table
+from kit.files.tables import Column, Table
 from merchants.exports import FileType
-from payments.services.event_subjects import Subject, subjects_of
+from payments.services.events.event_subjects import Subject, subjects_of
 from webhooks.models import Attempt, Delivery, event_name
 
 
@@ -48,8 +47,7 @@ COLUMNS: list[Column[Row]] = [
 LAST_ATTEMPT = Attempt.objects.filter(delivery=OuterRef("pk")).order_by("-number")
 
 
-@require_safe
-@members_only
+@members_export
 def deliveries_export(request: HttpRequest, membership: Membership, file_type: FileType) -> HttpResponseBase:
     form, page = DeliveryFilter(request.GET, business=membership.business), reverse("dashboard-deliveries")
     if not form.is_valid():

@@ -10,13 +10,14 @@ from django import forms
 from django.db.models import Q, QuerySet
 
 from dashboard.ui.chips import DAYS, ChipSpec
-from dashboard.ui.list_filters import PeriodFilter, choices
-from dashboard.ui.list_rows import ListRows
-from dashboard.ui.lists import ListSpec
-from dashboard.ui.pagination import BY_MOMENT
-from dashboard.ui.tabs import TabSpec
+from dashboard.ui.lists.list_filters import PeriodFilter, choices
+from dashboard.ui.lists.list_rows import ListRows
+from dashboard.ui.lists.lists import ListSpec
+from dashboard.ui.lists.pagination import BY_MOMENT
+from dashboard.ui.lists.tabs import TabSpec
+from kit.money.form_fields import PastedField
 from merchants.models import Business
-from payments.services.event_subjects import outcomes_of_transaction, outcomes_with_reference
+from payments.services.events.event_subjects import outcomes_of_transaction, outcomes_with_reference
 from webhooks.models import RARE_EVENTS, Delivery, Event
 
 State = Delivery.State
@@ -25,7 +26,7 @@ State = Delivery.State
 class DeliveryFilter(ListRows, PeriodFilter):
     """Search, state, event and days of creation."""
 
-    q = forms.CharField(required=False, max_length=100, label="Search")
+    q = PastedField(required=False, max_length=100, label="Search")
     state = forms.ChoiceField(required=False, choices=choices([*Delivery.STATE_NAMES.items()]))
     event = forms.ChoiceField(required=False, choices=[("", "All"), *Event.choices])
 

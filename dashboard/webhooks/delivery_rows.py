@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.conf import settings
 
-from payments.services.event_subjects import Subject, subjects_of
+from payments.services.events.event_subjects import Subject, subjects_of
 from webhooks.models import Attempt, Delivery
-from webhooks.retry_schedule import delays_of
+from webhooks.sending.retry_schedule import delays_of
 from webhooks.services import REPLAYABLE
 
 MOST_ATTEMPTS = 2**31 - 1  # of the column

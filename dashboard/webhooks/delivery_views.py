@@ -10,30 +10,29 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.memberships import Membership, for_members, members_only
+from dashboard.memberships import Membership, members_action, members_form, members_page
 from dashboard.ui.addresses import encoded
-from dashboard.ui.lists import list_context
+from dashboard.ui.lists.lists import list_context
 from dashboard.ui.times import moment_text
 from dashboard.webhooks.delivery_detail import detail_of, later_attempts
 from dashboard.webhooks.delivery_list import DELIVERIES, DeliveryFilter
 from dashboard.webhooks.delivery_rows import rows_of, selected
 from dashboard.webhooks.forms import ReplayForm
 from kit.db import clock
-from kit.plurals import counted
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from kit.text.plurals import counted
+from merchants.people.access import HARMLESS
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from webhooks import services
+from webhooks.endpoints.outages import outage_of
 from webhooks.models import Delivery
-from webhooks.outages import outage_of
 
 MAX_QUERY = 2000  # characters of the list's filter
 AT_ONCE = 500  # deliveries resent by one submission
 
 
-@require_safe
-@members_only
+@members_page
 def deliveries_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = DeliveryFilter(request.GET, business=membership.business)
     context = list_context(DELIVERIES, form, form, membership=membership, query=request.GET)
@@ -42,8 +41,7 @@ def deliveries_page(request: HttpRequest, membership: Membership) -> HttpRespons
     return render(request, "dashboard/webhooks/deliveries.html", context)
 
 
-@require_safe
-@members_only
+@members_page
 def delivery_page(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Show a delivery. While an attempt is scheduled or in progress, the page polls for the part that changes."""
     delivery = _own(membership, delivery_id)
@@ -58,8 +56,7 @@ def delivery_page(request: HttpRequest, membership: Membership, delivery_id: UUI
     return render(request, template, context)
 
 
-@require_POST
-@for_members(may=Permission.REPLAY_WEBHOOKS)
+@members_action("resend a delivery", may=Permission.REPLAY_WEBHOOKS, never_asks=HARMLESS)
 def replay(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Resend one delivery."""
     delivery = _own(membership, delivery_id)
@@ -77,8 +74,7 @@ def replay(request: HttpRequest, membership: Membership, delivery_id: UUID) -> H
     return redirect("dashboard-delivery", delivery.pk)
 
 
-@require_POST
-@for_members(may=Permission.REPLAY_WEBHOOKS)
+@members_action("resend the selected deliveries", may=Permission.REPLAY_WEBHOOKS, never_asks=HARMLESS)
 def replay_selected(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Resend the deliveries that were selected in the list, and return to it."""
     chosen = selected(request.POST.getlist("delivery")[:AT_ONCE])
@@ -101,8 +97,7 @@ def replay_selected(request: HttpRequest, membership: Membership) -> HttpRespons
     return redirect(f"{reverse('dashboard-deliveries')}?{query}")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.REPLAY_WEBHOOKS)
+@members_form("resend deliveries", may=Permission.REPLAY_WEBHOOKS, never_asks=HARMLESS)
 def replay_range_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Resend the deliveries of a range of days, after showing how many there are."""
     query = request.POST if request.method == "POST" else request.GET

@@ -14,10 +14,10 @@ from statistics import median
 from django.utils import timezone
 
 from dashboard.ui.charts import round_up
-from kit.shares import per_mille
+from kit.money.shares import per_mille
 from merchants.models import Business
+from webhooks.endpoints.outages import Outage, outage_of
 from webhooks.models import Attempt, Delivery, Endpoint
-from webhooks.outages import Outage, outage_of
 
 HOURS = 24
 NEWEST = 1000  # deliveries counted

@@ -11,33 +11,35 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_action, members_form
 from dashboard.webhooks.delivery_rows import rows_of
 from dashboard.webhooks.endpoint_health import Health, health_of, state_of
-from dashboard.webhooks.forms import EndpointForm, initial
+from dashboard.webhooks.forms import EndpointForm, RotationForm, initial
 from dashboard.webhooks.sample_event import sample_payment
 from kit.db import clock
-from kit.durations import in_words
-from merchants import attempt_limits, audit
-from merchants.attempt_limits import Limit, LimitReached
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
+from kit.time.durations import in_words
+from merchants.people import attempt_limits, audit
+from merchants.people.access import HARMLESS, Limit
+from merchants.people.attempt_limits import LimitReached
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
 from webhooks import services
 from webhooks.models import Delivery, Endpoint
-from webhooks.retry_schedule import delays_of
+from webhooks.sending.retry_schedule import delays_of
 
 RECENT = 5
 
-TEST_EVENTS = Limit("test-events", 20, timedelta(minutes=15))  # per business: each calls its endpoint
+# Per business: each calls its endpoint.
+TEST_EVENTS = attempt_limits.Limit("test-events", 20, timedelta(minutes=15))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(to_change=Permission.MANAGE_WEBHOOKS)
+@members_form("change the webhook settings", may=Permission.MANAGE_WEBHOOKS, shown_to=Permission.VIEW)
 def webhooks_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show the endpoint and its health, and save new settings."""
-    endpoint = Endpoint.objects.filter(business=membership.business).defer("hash_key").first()
+    endpoint = (
+        Endpoint.objects.filter(business=membership.business).defer("hash_key", "previous_hash_key").first()
+    )
     if request.method != "POST":
         return _page(request, membership, endpoint, EndpointForm(initial=initial(endpoint)))
     form = EndpointForm(request.POST)
@@ -85,40 +87,48 @@ def _health(membership: Membership, endpoint: Endpoint) -> dict[str, Any]:
     return {"health": health, "state": code, "state_name": name, "recent": recent}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(may=Permission.MANAGE_WEBHOOKS)
+@members_form("rotate the webhook signing key", may=Permission.MANAGE_WEBHOOKS)
 def rotate_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Explain what rotation does, and rotate the key. A form submitted twice rotates it once."""
-    endpoint = Endpoint.objects.filter(business=membership.business).defer("hash_key").first()
+    endpoint = (
+        Endpoint.objects.filter(business=membership.business).defer("hash_key", "previous_hash_key").first()
+    )
     if endpoint is None:
         messages.add_message(
             request, messages.WARNING, "Save a webhook URL first. This creates the signing key."
         )
         return redirect("dashboard-webhooks")
+    form = RotationForm(request.POST if request.method == "POST" else None)
     shown: dict[str, Any] = {}
     if request.method == "POST":
         if request.POST.get("made") != endpoint.key_made_at.isoformat():
             messages.warning(request, "The key was rotated after you opened the form. Nothing was changed.")
             return redirect("dashboard-webhooks")
-        rotated = services.rotate_hash_key(
-            business=membership.business, actor=person_acting(request), now=timezone.now()
-        )
-        endpoint = rotated.endpoint
-        shown = {"new_hash_key": rotated.new_hash_key}
+        if form.is_valid():
+            rotated = services.rotate_hash_key(
+                business=membership.business,
+                actor=person_acting(request),
+                now=timezone.now(),
+                overlap=form.overlap,
+            )
+            endpoint = rotated.endpoint
+            shown = {"new_hash_key": rotated.new_hash_key}
     waiting = Delivery.objects.filter(business=membership.business, state=Delivery.State.WAITING)[
         :1000
     ].count()
     context = {
         "membership": membership,
         "endpoint": endpoint,
+        "form": form,
         "made": endpoint.key_made_at.isoformat(),
         "waiting": waiting,
     }
     return render(request, "dashboard/webhooks/rotate.html", context | shown)
 
 
-@require_POST
-@for_members(may=Permission.MANAGE_WEBHOOKS)
+@members_action(
+    "send a test event", may=Permission.MANAGE_WEBHOOKS, never_asks=HARMLESS, limits=(Limit.TEST_EVENT,)
+)
 def send_test_event(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Send a sample event, and redirect to its delivery."""
     now = clock.now()

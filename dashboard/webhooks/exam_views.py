@@ -14,20 +14,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.memberships import Membership, for_members
+from dashboard.memberships import Membership, members_action, members_form
 from kit.api.errors import Problem
 from kit.db import clock
-from kit.durations import in_words
-from merchants.attempt_limits import LimitReached
+from kit.time.durations import in_words
 from merchants.models import Business
-from merchants.request_actors import person_acting
-from merchants.roles import Permission
-from payments.services.receiver_exams import examine_endpoint
-from webhooks import exams
-from webhooks.exam import ProbeResult, Verdict
-from webhooks.exam_records import KEPT, KEPT_DAYS, Exam
+from merchants.people.access import HARMLESS, Limit
+from merchants.people.attempt_limits import LimitReached
+from merchants.people.request_actors import person_acting
+from merchants.people.roles import Permission
+from payments.services.events.receiver_exams import examine_endpoint
+from webhooks.exams import exams
+from webhooks.exams.exam import ProbeResult, Verdict
+from webhooks.exams.exam_records import KEPT, KEPT_DAYS, Exam
 from webhooks.models import Endpoint
 
 LONGEST_BODY = 3_000  # characters of a body that are shown
@@ -79,8 +79,13 @@ class Row:
         return body if len(body) <= LONGEST_BODY else ""
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@for_members(to_change=Permission.MANAGE_WEBHOOKS)
+@members_form(
+    "examine the webhook receiver",
+    may=Permission.MANAGE_WEBHOOKS,
+    shown_to=Permission.VIEW,
+    never_asks=HARMLESS,
+    limits=(Limit.EXAM,),
+)
 def exam_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Show an exam, by default the newest, and start a new one. The page polls while an exam is running."""
     _require_sandbox()
@@ -145,8 +150,7 @@ def _chosen(business: Business, exam_id: str) -> Exam | None:
     return exam and exams.give_up_if_overdue(exam, now=timezone.now())
 
 
-@require_POST
-@for_members(may=Permission.MANAGE_WEBHOOKS)
+@members_action("answer the question of an exam", may=Permission.MANAGE_WEBHOOKS, never_asks=HARMLESS)
 def exam_acted(request: HttpRequest, membership: Membership, exam_id: UUID) -> HttpResponse:
     """Store the answer to the question that an exam asks."""
     _require_sandbox()

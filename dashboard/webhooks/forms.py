@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django import forms
 
 from dashboard.ui.forms import PageForm
-from dashboard.ui.list_filters import PeriodForm
+from dashboard.ui.lists.list_filters import PeriodForm
 from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint
-from webhooks.services import REPLAYABLE
+from webhooks.services import LONGEST_OVERLAP, REPLAYABLE
 
 
 class EndpointForm(PageForm):
@@ -36,6 +36,22 @@ class EndpointForm(PageForm):
     @property
     def subscribed_events(self) -> list[str]:
         return [category for category in Category.values if self.cleaned_data.get(category)]
+
+
+class RotationForm(PageForm):
+    """How long the old signing key signs beside the new one."""
+
+    overlap_hours = forms.IntegerField(
+        label="Hours in which the old key also signs",
+        required=False,
+        min_value=0,
+        max_value=LONGEST_OVERLAP // timedelta(hours=1),
+        initial=0,
+    )
+
+    @property
+    def overlap(self) -> timedelta:
+        return timedelta(hours=self.cleaned_data["overlap_hours"] or 0)
 
 
 def initial(endpoint: Endpoint | None) -> dict[str, Any]:

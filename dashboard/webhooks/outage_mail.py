@@ -10,10 +10,10 @@ from django.core.mail import send_mail
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from kit.display_names import mailed, printable_line
+from kit.text.display_names import mailed, printable_line
 from merchants.models import Business, Member
-from webhooks import outage_notices
-from webhooks.outage_notices import MOST_WAITING, Notice
+from webhooks.endpoints import outage_notices
+from webhooks.endpoints.outage_notices import MOST_WAITING, Notice
 
 log = structlog.get_logger("sluice.dashboard")
 

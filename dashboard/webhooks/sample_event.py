@@ -5,7 +5,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from kit.timestamps import timestamp
+from kit.time.timestamps import timestamp
 from merchants.models import Business
 
 

@@ -1,7 +1,7 @@
 """Base class of all API errors.
 
 A subclass is defined next to the code that raises it, with its status, code and detail. The exception handler in
-`config.problems` renders it as RFC 9457 problem details.
+`config.errors.problems` renders it as RFC 9457 problem details.
 """
 
 from typing import Any

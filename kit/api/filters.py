@@ -9,9 +9,9 @@ from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
-from kit.api.field_errors import Errors, error, shown
-from kit.api.strict_fields import Moment, RequestSerializer
-from kit.time_ordered_ids import earliest_id, latest_id
+from kit.api.fields.field_errors import Errors, error, shown
+from kit.api.fields.strict_fields import Moment, RequestSerializer
+from kit.time.time_ordered_ids import earliest_id, latest_id
 
 M = TypeVar("M", bound=Model)
 

@@ -7,6 +7,7 @@ Every service that can be repeated returns an `IdempotentResult`, and views answ
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -42,9 +43,10 @@ class DuplicateReference(Problem):
     default_detail = "This reference was already used for a different request."
 
     @classmethod
-    def of(cls, existing: Fingerprinted) -> DuplicateReference:
-        """Return the error that names the resource of the first request."""
-        return cls(existing={"id": str(existing.pk), "status": str(existing.status)})
+    def of(cls, existing: Fingerprinted, *, differs: Iterable[str]) -> DuplicateReference:
+        """Return the error that names the resource of the first request, and the fields that differ from it."""
+        shown = {"id": str(existing.pk), "status": str(existing.status)}
+        return cls(existing=shown, differs=sorted(differs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,17 @@ def done_or_replayed(result: IdempotentResult[Any], shown: dict[str, Any]) -> Re
     return Response(shown, headers=REPLAYED if result.is_replay else {})
 
 
-def replay_of(existing: F | None, *, fingerprint: str) -> IdempotentResult[F] | None:
+def replay_of(
+    existing: F | None, *, fingerprint: str, differs: Callable[[F], Iterable[str]]
+) -> IdempotentResult[F] | None:
     """Return the resource that an equal request created before, or None if the reference is free.
+
+    `differs` returns the names of the fields in which the request differs from the first one.
 
     :raises DuplicateReference: the reference belongs to a different request
     """
     if existing is None:
         return None
     if existing.fingerprint != fingerprint:
-        raise DuplicateReference.of(existing)
+        raise DuplicateReference.of(existing, differs=differs(existing))
     return IdempotentResult(existing, is_replay=True)

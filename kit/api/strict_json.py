@@ -9,7 +9,7 @@ from rest_framework import status
 from rest_framework.parsers import BaseParser
 
 from kit.api.errors import Problem
-from kit.bounded_json import is_too_deep
+from kit.files.bounded_json import is_too_deep
 
 
 class MalformedJSON(Problem):

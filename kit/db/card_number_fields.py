@@ -12,7 +12,7 @@
 | columns of libraries: the names of browsers, passkeys and groups of staff | masked before they are saved (`dashboard.account.library_columns`) |
 | identifiers, metadata, a payer's e-mail address, `redirect_url` | stored as sent |
 
-Masking and refusing are done by the columns, so that no form, view or command can omit them. Decision 0063.
+Masking and refusing are done by the columns, so that no form, view or command can omit them. Decision 0018.
 """
 
 import re
@@ -25,7 +25,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.query_utils import DeferredAttribute
 
-from kit.masking import SEPARATOR, mask_card_numbers, mask_target
+from kit.text.masking import SEPARATOR, mask_card_numbers, mask_target
 
 MISPLACED: Final = "card_number_misplaced"  # code of the error
 REFUSAL = "This field may not hold a card number."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.db import connection
+from kit.db import postgresql
 
 MARGIN = timedelta(seconds=2)  # between choosing an id and the start of its database transaction
 ON_SQLITE = timedelta(seconds=5)  # one writer at a time, which may have waited for the lock
@@ -22,9 +22,8 @@ def commit_horizon(*, now: datetime) -> datetime:
     Two exceptions remain: a transaction that is open for more than a minute, and an id chosen more than two seconds
     before its transaction began. A reader that must see those too reads again much later.
     """
-    if connection.vendor != "postgresql":
+    found = postgresql.rows(OLDEST_WRITER)
+    if not found:
         return now - ON_SQLITE
-    with connection.cursor() as cursor:
-        cursor.execute(OLDEST_WRITER)
-        oldest = cursor.fetchone()[0]
+    [(oldest,)] = found
     return max(min(oldest or now, now) - MARGIN, now - LONGEST_WAIT)

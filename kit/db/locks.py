@@ -6,14 +6,14 @@ Every database transaction locks rows in this order, and rows of one table by as
 2. virtual account (shared by transfers and new sessions)
 3. hosted checkout
 4. session of a virtual account; unapplied money; settlement batch (then those whose debts it brings forward)
-5. transaction, with its operations, refunds and reversals
+5. transaction, with its operations, refunds and reversals; then the unapplied money whose return this payout was
 6. payment link
 7. ledger accounts
 
 Ledger accounts come last and are locked together. One entry locks its own accounts by id, in one statement
 (`ledger.posting`). A database transaction that books more than one entry passes all of them to
-`ledger.services.book_all`, which locks the accounts of all entries first. `book_if_covered` locks the
-wallet, the pending account and the accounts of the entry. Two bookings in one database transaction without
+`ledger.services.book_all`, which locks the accounts of all entries first. `book` locks the wallet, the
+pending account and the accounts of an entry that must be covered. Two bookings in one database transaction without
 that can deadlock: the second waits for a lower id than the first one holds. `tests/payments/test_lock_order.py`
 stops every action at each account in turn.
 """

@@ -6,7 +6,7 @@ They use Django's operations for PostgreSQL. On SQLite, each runs its blocking c
 from typing import Any, ClassVar
 
 from django.contrib.postgres import operations
-from django.db.migrations import AddConstraint, AddIndex, RemoveIndex, RunSQL
+from django.db.migrations import AddConstraint, AddIndex, AlterField, RemoveIndex, RunSQL
 from django.db.migrations.operations.base import Operation
 
 
@@ -72,6 +72,19 @@ class RemoveIndexConcurrently(OnPostgreSQL, operations.RemoveIndexConcurrently):
     """Drop an index without blocking queries of its table. Its migration has `atomic = False`."""
 
     elsewhere = RemoveIndex
+
+
+class AllowNull(AlterField):
+    """Let a foreign key be null. Django's operation would also drop the key, and check all rows to add it again."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if not _is_postgresql(schema_editor):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        options = to_state.apps.get_model(app_label, self.model_name)._meta
+        table, column = options.db_table, options.get_field(self.name).column
+        names = map(schema_editor.quote_name, (table, column))
+        schema_editor.execute("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL".format(*names), params=None)
 
 
 class RunPostgreSQL(OnPostgreSQL, RunSQL):

@@ -184,7 +184,11 @@ class Lookup(Generic[M]):
             joins += f" JOIN {_table(other)} ON {_table(other)}.{_column(other._meta.pk)} = {table}.{_column(link)}"
         keys = [_field(self._model, name) for name in self._columns]
         conditions = " AND ".join(f"{table}.{_column(field)} = %s" for field in keys)
-        locking = f" FOR {self._lock} OF {table}" if self._lock and connection.vendor == "postgresql" else ""
+        locking = (
+            f" FOR {self._lock} OF {table}"
+            if self._lock and connection.features.has_select_for_update
+            else ""
+        )
         statement = f"SELECT {', '.join(selected)} FROM {table}{joins} WHERE {conditions}{locking}"
         return statement, [_attribute(field)[1] for field in keys], parts
 

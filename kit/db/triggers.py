@@ -1,28 +1,37 @@
 """Rules enforced by database triggers, on PostgreSQL and SQLite.
 
-`AppendOnly` refuses to change or delete rows. `Final` allows a column to change only from one given value. `Fixed`
-refuses changes of columns, `Kept` also of nullable ones. `NeverDeleted` refuses to delete rows, and `PermanentRows`
-does both. `Transitions` allows only the listed transitions of a column.
+`AppendOnly` refuses to change or delete rows. `Final` allows a column to change only from one given value. `Kept`
+refuses changes of columns, `NeverDeleted` to delete rows, and `PermanentRows` does both. `Transitions` allows only the
+listed transitions of a column.
 
 Triggers are created after each `migrate` and not by migrations, because SQLite alters a table by recreating it,
-which drops its triggers.
+which drops its triggers. It fails if a trigger of another table refers to it, so SQLite's are dropped before.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from django.apps import AppConfig
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
+
+ITS_COLUMNS = "its_columns"  # in the names of triggers of `PermanentRows`
+
+
+class Trigger(NamedTuple):
+    """The statements that create a trigger, by database. Empty: the database has no such trigger."""
+
+    name: str
+    postgresql: tuple[str, ...]
+    sqlite: tuple[str, ...]
 
 
 class TriggerRule(Protocol):
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
-        """Return the statements that create each trigger, by trigger name."""
+    def triggers(self) -> list[Trigger]:
+        """Return the triggers that enforce the rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +40,13 @@ class AppendOnly:
 
     table: str
 
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
+    def triggers(self) -> list[Trigger]:
         refusal = f"{self.table} is append-only"
-        return refusing_trigger(
-            vendor, f"{self.table}_no_update", f"BEFORE UPDATE ON {self.table} FOR EACH ROW", refusal
-        ) | refusing_trigger(
-            vendor, f"{self.table}_no_delete", f"BEFORE DELETE ON {self.table} FOR EACH ROW", refusal
-        )
+        changed, deleted = (f"BEFORE {event} ON {self.table} FOR EACH ROW" for event in ("UPDATE", "DELETE"))
+        return [
+            refusing_trigger(f"{self.table}_no_update", changed, refusal),
+            refusing_trigger(f"{self.table}_no_delete", deleted, refusal),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,50 +57,34 @@ class Final:
     column: str
     unless: str
 
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
+    def triggers(self) -> list[Trigger]:
         column = self.column
-        return refusing_trigger(
-            vendor,
-            f"{self.table}_{column}_is_final",
+        event = (
             f"BEFORE UPDATE OF {column} ON {self.table} FOR EACH ROW "
-            f"WHEN (OLD.{column} <> '{self.unless}' AND NEW.{column} <> OLD.{column})",
-            f"{self.table}.{column} is final",
+            f"WHEN (OLD.{column} <> '{self.unless}' AND NEW.{column} <> OLD.{column})"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """Refuse every change of columns. The columns may not be nullable."""
-
-    table: str
-    columns: tuple[str, ...]
-
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
-        changed = " OR ".join(f"NEW.{column} <> OLD.{column}" for column in self.columns)
-        return refusing_trigger(
-            vendor,
-            f"{self.table}_keeps_its_columns",
-            f"BEFORE UPDATE OF {', '.join(self.columns)} ON {self.table} FOR EACH ROW WHEN ({changed})",
-            f"{self.table} keeps {', '.join(self.columns)}",
-        )
+        name = f"{self.table}_{column}_is_final"
+        return [refusing_trigger(name, event, f"{self.table}.{column} is final")]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Refuse every change of columns, from and to null too."""
+    """Refuse every change of columns, from and to null too. `name` ends the trigger's name."""
 
     table: str
     columns: tuple[str, ...]
+    name: str = ""
 
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
-        differs = "IS NOT" if vendor == "sqlite" else "IS DISTINCT FROM"
-        changed = " OR ".join(f"NEW.{column} {differs} OLD.{column}" for column in self.columns)
-        return refusing_trigger(
-            vendor,
-            f"{self.table}_keeps_{self.columns[0]}",
-            f"BEFORE UPDATE OF {', '.join(self.columns)} ON {self.table} FOR EACH ROW WHEN ({changed})",
-            f"{self.table} keeps {', '.join(self.columns)}",
+    def triggers(self) -> list[Trigger]:
+        # Not `IS DISTINCT FROM`, which SQLite has only since 3.39.
+        changed = " OR ".join(
+            f"(NEW.{column} = OLD.{column}) IS NOT TRUE AND NOT (NEW.{column} IS NULL AND OLD.{column} IS NULL)"
+            for column in self.columns
         )
+        columns = ", ".join(self.columns)
+        event = f"BEFORE UPDATE OF {columns} ON {self.table} FOR EACH ROW WHEN ({changed})"
+        name = f"{self.table}_keeps_{self.name or self.columns[0]}"
+        return [refusing_trigger(name, event, f"{self.table} keeps {columns}")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +93,9 @@ class NeverDeleted:
 
     table: str
 
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
-        return refusing_trigger(
-            vendor,
-            f"{self.table}_no_delete",
-            f"BEFORE DELETE ON {self.table} FOR EACH ROW",
-            f"{self.table} keeps its rows",
-        )
+    def triggers(self) -> list[Trigger]:
+        event = f"BEFORE DELETE ON {self.table} FOR EACH ROW"
+        return [refusing_trigger(f"{self.table}_no_delete", event, f"{self.table} keeps its rows")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,23 +105,22 @@ class PermanentRows:
     table: str
     columns: tuple[str, ...]
 
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
-        return NeverDeleted(self.table).triggers(vendor) | Fixed(self.table, self.columns).triggers(vendor)
+    def triggers(self) -> list[Trigger]:
+        kept = Kept(self.table, self.columns, ITS_COLUMNS)
+        return [*NeverDeleted(self.table).triggers(), *kept.triggers()]
 
 
-def refusing_trigger(vendor: str, name: str, event: str, refusal: str) -> dict[str, list[str]]:
+def refusing_trigger(name: str, event: str, refusal: str) -> Trigger:
     """Return a trigger that raises the error `refusal` whenever it fires."""
-    if vendor == "sqlite":
-        return {name: [f"CREATE TRIGGER {name} {event} BEGIN SELECT RAISE(ABORT, '{refusal}'); END"]}
-    return {
-        name: [
-            (
-                f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-                f"RAISE EXCEPTION '{refusal}' USING ERRCODE = 'integrity_constraint_violation'; END $$"
-            ),
-            f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()",
-        ]
-    }
+    function = (
+        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"RAISE EXCEPTION '{refusal}' USING ERRCODE = 'integrity_constraint_violation'; END $$"
+    )
+    return Trigger(
+        name,
+        postgresql=(function, f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()"),
+        sqlite=(f"CREATE TRIGGER {name} {event} BEGIN SELECT RAISE(ABORT, '{refusal}'); END",),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,72 +131,91 @@ class Transitions:
     column: str
     transitions: Mapping[str, Iterable[str]]
 
-    def triggers(self, vendor: str) -> dict[str, list[str]]:
+    def triggers(self) -> list[Trigger]:
         column = self.column
         allowed = " OR ".join(
             f"OLD.{column} = '{before}' AND NEW.{column} = '{after}'"
             for before, others in self.transitions.items()
             for after in others
         )
-        return refusing_trigger(
-            vendor,
-            f"{self.table}_{column}_moves",
+        event = (
             f"BEFORE UPDATE OF {column} ON {self.table} FOR EACH ROW "
-            f"WHEN (NEW.{column} <> OLD.{column} AND NOT ({allowed}))",
-            f"{self.table}.{column} has no such transition",
+            f"WHEN (NEW.{column} <> OLD.{column} AND NOT ({allowed}))"
         )
+        refusal = f"{self.table}.{column} has no such transition"
+        return [refusing_trigger(f"{self.table}_{column}_moves", event, refusal)]
 
 
 _registered: list[TriggerRule] = []  # of all apps
 
 
 def create_after_migrate(app: AppConfig, rules: Iterable[TriggerRule]) -> None:
-    """Create an app's triggers whenever its migrations have run."""
+    """Create an app's triggers whenever its migrations have run. SQLite's are dropped before they run."""
     _registered.extend(rules)
+
+    def drop_triggers(using: str, plan: Sequence[Any], **_: Any) -> None:
+        if plan and connections[using].vendor == "sqlite":
+            _drop_all(connections[using])
 
     def create_triggers(using: str, **_: Any) -> None:
         create_missing(rules, connections[using])
 
-    post_migrate.connect(create_triggers, sender=app, weak=False)  # a weak reference would be lost at once
+    # A weak reference would be lost at once.
+    pre_migrate.connect(drop_triggers, sender=app, weak=False)
+    post_migrate.connect(create_triggers, sender=app, weak=False)
+
+
+def _drop_all(connection: BaseDatabaseWrapper) -> None:
+    names = _existing(connection)
+    with connection.cursor() as cursor:
+        for name in names:
+            cursor.execute(f"DROP TRIGGER {connection.ops.quote_name(name)}")
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
     """Return the names of triggers that are missing from the database."""
-    with connection.cursor() as cursor:
-        cursor.execute(_EXISTING[connection.vendor])
-        existing = {name for (name,) in cursor.fetchall()}
-    return [name for rule in _registered for name in rule.triggers(connection.vendor) if name not in existing]
+    existing = _existing(connection)
+    return [name for rule in _registered for name in _statements(rule, connection) if name not in existing]
 
 
 def create_missing(rules: Iterable[TriggerRule], connection: BaseDatabaseWrapper) -> None:
-    """Create the triggers that are missing, except those on columns that a later migration adds."""
-    with connection.cursor() as cursor:
-        cursor.execute(_EXISTING[connection.vendor])
-        existing = {name for (name,) in cursor.fetchall()}
-        for rule in rules:
-            new = {
-                name: statements
-                for name, statements in rule.triggers(connection.vendor).items()
-                if name not in existing
-            }
-            if new and _has_columns(cursor, rule, connection.vendor):
-                for statement in chain.from_iterable(new.values()):
+    """Create the triggers that are missing, except those on tables and columns that a later migration adds."""
+    existing = _existing(connection)
+    for rule in rules:
+        wanted = _statements(rule, connection).items()
+        new = [statements for name, statements in wanted if name not in existing]
+        if new and _has_columns(rule, connection):
+            with connection.cursor() as cursor:
+                for statement in chain.from_iterable(new):
                     cursor.execute(statement)
 
 
-def _has_columns(cursor: CursorWrapper, rule: TriggerRule, vendor: str) -> bool:
-    """Return whether the columns that a rule of `Kept` names exist: the database may be migrated in part only."""
-    if not isinstance(rule, Kept):
-        return True
-    cursor.execute(_COLUMNS[vendor], [rule.table])
-    return {name for (name,) in cursor.fetchall()}.issuperset(rule.columns)
+def _statements(rule: TriggerRule, connection: BaseDatabaseWrapper) -> dict[str, tuple[str, ...]]:
+    """Return the statements of a rule's triggers on this database, by trigger name."""
+    found = {trigger.name: getattr(trigger, connection.vendor) for trigger in rule.triggers()}
+    return {name: statements for name, statements in found.items() if statements}
 
 
-_COLUMNS = {
-    "postgresql": "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND NOT attisdropped",
-    "sqlite": "SELECT name FROM pragma_table_info(%s)",
-}
 _EXISTING = {
     "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
 }
+
+
+def _existing(connection: BaseDatabaseWrapper) -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_EXISTING[connection.vendor])
+        return {name for (name,) in cursor.fetchall()}
+
+
+def _has_columns(rule: TriggerRule, connection: BaseDatabaseWrapper) -> bool:
+    """Return whether the table and columns that a rule names exist: the database may be migrated in part only."""
+    table = getattr(rule, "table", None)
+    if table is None:
+        return True
+    named = {getattr(rule, "column", ""), *getattr(rule, "columns", ())} - {""}
+    with connection.cursor() as cursor:
+        if table not in connection.introspection.table_names(cursor):
+            return False
+        columns = connection.introspection.get_table_description(cursor, table)
+    return {column.name for column in columns}.issuperset(named)

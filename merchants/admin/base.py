@@ -5,6 +5,7 @@ Nothing is deleted, no list counts or sorts a whole table, and query strings can
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -13,7 +14,8 @@ from django.contrib import admin
 from django.contrib.admin.options import BaseModelAdmin, IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
-from django.core.exceptions import FieldDoesNotExist
+from django.contrib.auth import get_permission_codename
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import BooleanField, ForeignKey, JSONField, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -22,11 +24,12 @@ from django.utils.functional import cached_property
 from django.utils.text import capfirst
 from django.views.decorators.http import require_POST
 
-from kit.bounded_json import BoundedJSONField
-from kit.masking import mask_card_numbers
+from kit.files.bounded_json import BoundedJSONField
+from kit.text.masking import mask_card_numbers
 from merchants.admin.columns import Amount, AnyObject, Choice, Reference, Status
 from merchants.admin.day_links import DayLink, day_links
 from merchants.admin.filters import PlainBooleanFilter, PlainChoicesFilter
+from merchants.people.access import AccessRule, V, Who, attach, open_to, right
 
 # Returns the querysets that a search term may match. Each uses one index.
 SearchRule = Callable[[type[Model], str], Iterable[QuerySet[Any]]]
@@ -74,10 +77,35 @@ class StaffForm(forms.ModelForm):
         super().__init__(*args, **{"label_suffix": ""} | kwargs)
 
 
+def staff_action(action: str, *, may: str, needs_second_person: bool) -> Callable[[V], V]:
+    """Make a method of an admin class an action on a row, for staff with the permission `may`."""
+
+    def decorate(view: Any) -> Any:
+        @wraps(view)
+        def guarded(self: StaffAdmin, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.has_perm(may):
+                raise PermissionDenied
+            response: HttpResponse = view(self, request, *args, **kwargs)
+            return response
+
+        declare = open_to(None, writers=right(may), action=action, needs_second_person=needs_second_person)
+        return declare(guarded)
+
+    return decorate
+
+
 class StaffAdmin(admin.ModelAdmin):
-    """A model's rows: newest first, searched by exact values, never deleted."""
+    """A model's rows: newest first, searched by exact values, never deleted.
+
+    Rows are viewed with the permission to view them. The class says who else may do what with them.
+    """
 
     is_ours = True  # the admin site refuses other classes
+    adders: ClassVar[Who | None] = None  # STAFF: with the permission to add; None: no one
+    changers: ClassVar[Who | None] = None  # STAFF: with the permission to change
+    changers_but: ClassVar[str] = ""  # of which rows others are the changers, in words
+    may_act_on_list: ClassVar[str] = ""  # the permission for actions on the list
+    needs_second_person: ClassVar[bool] = False  # to add or change a row, where FOUR_EYES is on
     form = StaffForm
     empty_text = ""  # instead of "No … yet.", for a list that shows only some rows by default
     formfield_overrides: ClassVar = {JSONField: {"form_class": BoundedJSONField}}
@@ -128,8 +156,51 @@ class StaffAdmin(admin.ModelAdmin):
         """Allow references to rows by id only."""
         return to_field == self.opts.pk.name
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._is_among(self.adders, request) and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._is_among(self.changers, request) and super().has_change_permission(request, obj)
+
+    def _is_among(self, people: Who | None, request: HttpRequest) -> bool:
+        return people == Who.STAFF or (people == Who.SUPERUSER and request.user.is_superuser)
+
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return Django's pages of the rows, with their access rules."""
+        urls: list[URLPattern] = super().get_urls()
+        rules = self._rules()
+        for each in urls:
+            attach(rules[(each.name or "").rpartition("_")[2]], each.callback)
+        return urls
+
+    def _rules(self) -> dict[str, AccessRule]:
+        """Return the rule of each page by the last part of its URL's name, which the redirect to a row lacks."""
+        name = self.opts.verbose_name_plural
+        viewers, adders, changers = self._named("view"), self._named("add"), self._named("change")
+        actors = right(self.may_act_on_list) if self.may_act_on_list else None
+        return {
+            "changelist": AccessRule(readers=viewers, writers=actors, action=f"run an action on {name}"),
+            "add": self._row_form(adders, adders, f"add {name}"),
+            "change": self._row_form(viewers, changers, f"change {name}"),
+            "history": AccessRule(readers=viewers),
+            "delete": AccessRule(action=f"delete {name}"),
+            "": AccessRule(readers=Who.STAFF),
+        }
+
+    def _named(self, what: str) -> str | None:
+        people = {"view": Who.STAFF, "add": self.adders, "change": self.changers}[what]
+        if people != Who.STAFF:
+            return people
+        codename = get_permission_codename(what, self.opts)
+        but = self.changers_but if what == "change" else ""
+        return right(f"{self.opts.app_label}.{codename}{but}")
+
+    def _row_form(self, readers: str | None, writers: str | None, action: str) -> AccessRule:
+        second = self.needs_second_person and writers is not None
+        return AccessRule(readers=readers, writers=writers, action=action, needs_second_person=second)
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Return what the template of a row's page needs in addition. `row` is None on the page that adds one."""
@@ -276,9 +347,6 @@ class ReadOnlyAdmin(ReadOnly, StaffAdmin):
         if not pages.has_view_permission(request):
             return name
         return Reference(name, f"admin:{pages.opts.app_label}_{pages.opts.model_name}_change")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields with a value, then a fold with the names of the others."""

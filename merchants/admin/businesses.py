@@ -6,11 +6,14 @@ from django.contrib import admin
 from django.db.models import Field
 from django.http import HttpRequest
 
-from kit.display_names import validate_name
+from kit.money.form_fields import PastedField
+from kit.text.display_names import validate_name
+from kit.text.folding import in_any_order
 from merchants.admin.base import ReadOnlyInline
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_id, exactly
 from merchants.models import ApiKey, Business, Member
+from merchants.people.access import Who
 
 
 class MemberInline(ReadOnlyInline):
@@ -35,12 +38,14 @@ class ApiKeyInline(ReadOnlyInline):
 class BusinessAdmin(ReasonedAdmin):
     """A business with its members and keys. `create_business` creates new ones, with an owner and a key."""
 
+    changers = Who.STAFF
     audited_as = "business.changed"
     list_display = ("name", "is_active", "currencies_in_words", "created_at")
     list_filter = ("is_active",)
     searches = (
         by_id(),
-        exactly("name__icontains", "members__user__email__iexact", "api_keys__public_id"),
+        exactly("name__regex", read=in_any_order),
+        exactly("members__user__email__iexact", "api_keys__public_id"),
     )
     search_help_text = "Name, ID, email address of a member, or public key ID."
     ordering = ("name",)
@@ -52,8 +57,10 @@ class BusinessAdmin(ReasonedAdmin):
     inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
 
     def formfield_for_dbfield(self, db_field: "Field[Any, Any]", request: HttpRequest, **options: Any) -> Any:
+        is_name = db_field.name in {"name", "descriptor"}  # shown to payers
+        options |= {"form_class": PastedField} if is_name else {}
         field: Any = super().formfield_for_dbfield(db_field, request, **options)
-        if db_field.name in {"name", "descriptor"}:  # shown to payers
+        if is_name:
             field.validators.append(validate_name)
         return field
 
@@ -63,6 +70,3 @@ class BusinessAdmin(ReasonedAdmin):
 
     def business_of(self, obj: Business) -> Business:
         return obj
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False

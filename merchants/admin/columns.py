@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 
-from kit.money import money
+from kit.money.money import money
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,10 @@ class Amount(FormattedColumn):
     currency: str
 
     def __call__(self, row: Model) -> str | None:
-        minor_units = attrgetter(self.field)(row)
-        if minor_units is None:
+        minor_units, currency = attrgetter(self.field)(row), attrgetter(self.currency)(row)
+        if minor_units is None or not currency:
             return None
-        return format_html(
-            '<span class="amount">{}</span>', money(minor_units, attrgetter(self.currency)(row))
-        )
+        return format_html('<span class="amount">{}</span>', money(minor_units, currency))
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,30 @@
-"""Admin pages of users, groups, keys and the audit trail."""
+"""Admin pages of users, groups, keys and the audit trail. `payments` registers users and groups, whose changes it confirms."""
 
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.auth.models import Group
 from django.db.models import ManyToManyField, QuerySet
 from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest
-from django.utils import timezone
 
-from merchants import team
+from kit.text.folding import in_any_order
 from merchants.admin.base import ReadOnlyAdmin, StaffAdmin
 from merchants.admin.columns import sentence, two_lines
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_business_name, by_id, exactly
-from merchants.audit_roles import role_of, with_roles
-from merchants.audit_values import shown, with_money
 from merchants.models import ApiKey, AuditEntry, User
-from merchants.request_actors import person_acting
+from merchants.people.access import Who
+from merchants.people.audit_roles import role_of, with_roles
+from merchants.people.audit_values import shown, with_money
 
 RIGHTS = ("is_staff", "is_superuser", "groups")  # only superusers change these
 
 
-@admin.register(User)
 class UserAdmin(ReasonedAdmin):
-    audited_as = "user.changed"
+    changers, changers_but = Who.STAFF, "; superusers for staff"
     list_display = ("email", "name", "is_staff", "is_active", "last_login")
     list_filter = ("is_staff", "is_active")
-    searches = (exactly("email__iexact", "name__icontains"),)
+    searches = (exactly("email__iexact"), exactly("name__regex", read=in_any_order))
     search_help_text = "Email address or name."
     ordering = ("email",)
     fields = ("email", "name", "is_active", *RIGHTS, "last_login", "date_joined")
@@ -35,40 +32,24 @@ class UserAdmin(ReasonedAdmin):
         ManyToManyField: {"widget": CheckboxSelectMultiple}
     }
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Allow superusers to change all users, and other staff to change users without rights here."""
         has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
         return super().has_change_permission(request, obj) and (request.user.is_superuser or not has_rights)
-
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        super().save_related(request, form, formsets, change)
-        if not form.instance.is_active:
-            actor = person_acting(request)
-            team.end_invitations_by(inviter=form.instance, actor=actor, now=timezone.now())
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         shown = ("email", "name", "last_login", "date_joined")
         return shown if request.user.is_superuser else (*shown, *RIGHTS)
 
 
-@admin.register(Group)
 class GroupAdmin(ReasonedAdmin):
     """Permissions of a group of staff. Groups can't be deleted; one without permissions has no effect."""
 
-    audited_as = "group.changed"
-    searches = (exactly("name__icontains"),)
+    adders = changers = Who.SUPERUSER
+    searches = (exactly("name__regex", read=in_any_order),)
     search_help_text = "Name."
     ordering = ("name",)
     filter_horizontal = ("permissions",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_superuser)
-
-    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        return bool(request.user.is_superuser)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "permissions":

@@ -7,10 +7,10 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 
-from merchants import audit
 from merchants.admin.base import StaffAdmin, StaffForm
 from merchants.models import Business
-from merchants.request_actors import person_acting
+from merchants.people import audit
+from merchants.people.request_actors import person_acting
 
 
 class ReasonForm(StaffForm):

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
 
+from kit.text.folding import in_any_order
 from merchants.admin.base import FOUND, SearchRule
 from merchants.models import Business
 
@@ -61,10 +62,10 @@ def in_each_business(
 
 
 def by_business_name(business: str = "business") -> SearchRule:
-    """Match the newest rows of businesses whose name contains the term, or whose ID it is."""
+    """Match the newest rows of businesses whose name has all words of the term, or whose ID it is."""
 
     def search(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
-        wanted = Q(name__icontains=term) | Q(pk__in=_ids(term))
+        wanted = Q(name__regex=in_any_order(term)) | Q(pk__in=_ids(term))
         for named in Business.objects.filter(wanted)[:BUSINESSES]:
             yield model._default_manager.filter(**{business: named}).order_by("-pk")[:FOUND]
 

@@ -1,5 +1,5 @@
 import kit.colours
-import kit.time_zones
+import kit.time.time_zones
 from django.db import migrations, models
 from kit.db.migration_operations import AddConstraintNotValid
 
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 default="Africa/Lagos",
                 help_text="Times, days and charts of the dashboard are shown in it.",
                 max_length=64,
-                validators=[kit.time_zones.validate],
+                validators=[kit.time.time_zones.validate],
             ),
         ),
         AddConstraintNotValid(

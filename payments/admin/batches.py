@@ -16,20 +16,21 @@ from django.urls import URLPattern, path
 from django.utils.formats import date_format
 
 from kit.db import clock
-from kit.money import money
+from kit.money.money import money
 from merchants import exports
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, in_each_business
-from merchants.admin.base import Link
+from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, two_lines
 from merchants.admin.filters import CurrencyFilter
-from merchants.request_actors import person_acting
+from merchants.people.access import Limit, open_to, right
+from merchants.people.request_actors import person_acting
 from payments.admin.bulk_decisions import BulkDecisionAdmin, Item
-from payments.admin.submitting import submit, submitted
+from payments.admin.submitting import require_seen, submit, submitted
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
+from payments.rules.settlement_transitions import BATCH_TRANSITIONS
+from payments.rules.status_names import SETTLEMENT_NAMES
 from payments.services.settlement import batch_decisions, batch_statements
-from payments.services.staff import staff_actions
-from payments.settlement_transitions import BATCH_TRANSITIONS
-from payments.status_names import SETTLEMENT_NAMES
+from payments.services.staff import made_about, staff_actions
 
 MAY_DECIDE = "payments.decide_settlementbatch"
 # By the batch's next state. A rejection moves no money, so it needs no second person.
@@ -68,6 +69,7 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
     searches = (by_id(), by_business_name())
     search_help_text = "ID, or name or ID of the business."
     inlines = (BatchTransitionInline,)
+    may_act_on_list = MAY_DECIDE
     bulk_name = "approve"
     bulk_title = "Approve settlement batches"
     bulk_button = "Approve batches"
@@ -87,9 +89,6 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         yield Link("Ledger entries", list_address("ledger_entry", row.pk))
         yield Link("Proposals", f"{list_address('payments_proposal', row.pk)}&state=all")
         yield Link("Audit trail", list_address("merchants_auditentry", row.pk))
-
-    def has_bulk_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(MAY_DECIDE)
 
     def bulk_rows(self, ids: Sequence[UUID]) -> QuerySet[SettlementBatch]:
         return SettlementBatch.objects.filter(pk__in=ids).select_related("business").order_by("pk")
@@ -132,12 +131,12 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         proposed = SUBMITTED_STATES.get(proposal.action, "") if proposal else ""
         allowed = () if row.is_updating else BATCH_TRANSITIONS[row.state]
         offered = [state for state in allowed if state in DECISIONS and state != proposed]
-        return {"proposal": proposal, "decisions": [_form_of(state) for state in offered]}
+        seen = made_about.fingerprint(made_about.batch(row))
+        return {"proposal": proposal, "decisions": [_form_of(state) for state in offered], "seen": seen}
 
+    @staff_action("approve, release or reject a settlement batch", may=MAY_DECIDE, needs_second_person=True)
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
         form = DecisionForm(request.POST, auto_id=f"%s-{request.POST.get('decision', '')}")
-        if not request.user.has_perm(MAY_DECIDE):
-            raise PermissionDenied
         batch = get_object_or_404(SettlementBatch, pk=batch_id)
         if form.is_valid():
             self._decide(request, batch, **form.cleaned_data)
@@ -156,12 +155,14 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
             submit(request, lambda: staff_actions.batch_decision(batch, kind, reason=reason), done=done)
             return
         try:
+            require_seen(request, made_about.batch(batch))
             batch_decisions.reject(batch.pk, reason=reason, actor=person_acting(request), now=clock.now())
         except InvalidState as refused:
             messages.error(request, str(refused.detail))
         else:
             messages.success(request, done)
 
+    @open_to(right("payments.view_settlementbatch"), limits=(Limit.EXPORT,))
     def statement(self, request: HttpRequest, batch_id: UUID) -> HttpResponseBase:
         if not self.has_view_permission(request):
             raise PermissionDenied

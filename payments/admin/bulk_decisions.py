@@ -21,9 +21,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 
 from kit.api.errors import Problem
-from kit.money import money
-from kit.plurals import counted
+from kit.money.money import money
+from kit.text.plurals import counted
 from merchants.admin import ReadOnlyAdmin
+from merchants.people.access import open_to, right
 
 MOST = 100  # rows of one decision
 CHOSEN = "_selected_action"  # as in the form of the list
@@ -59,7 +60,7 @@ class BulkDecisionAdmin(ReadOnlyAdmin):
     actions = ("choose",)
 
     def has_bulk_permission(self, request: HttpRequest) -> bool:
-        raise NotImplementedError
+        return request.user.has_perm(self.may_act_on_list)
 
     def bulk_rows(self, ids: Sequence[UUID]) -> QuerySet[Any]:
         """Return the rows with these IDs, and all that `bulk_item` reads."""
@@ -80,7 +81,10 @@ class BulkDecisionAdmin(ReadOnlyAdmin):
         raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.decide_about_chosen)
+        people = right(self.may_act_on_list)
+        action = self.bulk_title[:1].lower() + self.bulk_title[1:]
+        declare = open_to(people, writers=people, action=action, needs_second_person=True)
+        view = declare(self.admin_site.admin_view(self.decide_about_chosen))
         return [path(f"{self.bulk_name}/", view, name=self._address_name()), *super().get_urls()]
 
     def get_actions(self, request: HttpRequest) -> Any:

@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.forms import ModelForm
 from django.http import HttpRequest
-from django.utils import timezone
 
-from kit.amount_fields import AmountField, AmountsForm, StepsField, steps_in_words
-from kit.money import money
-from merchants.admin import ReadOnlyAdmin, ReasonForm, by_business_name, by_id, exactly
+from kit.money.amount_fields import AmountField, AmountsForm, StepsField, steps_in_words
+from kit.money.money import money
+from merchants.admin import ReasonForm, by_business_name, by_id, exactly
 from merchants.admin.filters import CurrencyFilter
-from merchants.request_actors import person_acting
-from payments.models import Tariff
-from payments.services import fee_rules
+from payments.admin.submitting import SubmittedRowAdmin
+from payments.models import Proposal, Tariff
+from payments.services.staff import rights
+from payments.services.staff.staff_action import StaffAction
 
 FIELDS = (
     "business", "flow", "currency", "is_offered", "is_withdrawn", "basis_points", "fixed", "fixed_waived_below", "cap",
@@ -66,7 +66,7 @@ def in_words(tariff: Tariff) -> str:
 
 
 @admin.register(Tariff)
-class TariffAdmin(TariffColumns, ReadOnlyAdmin):
+class TariffAdmin(TariffColumns, SubmittedRowAdmin):
     """A new row changes a fee from now on. Earlier rows are kept."""
 
     list_display = (
@@ -81,15 +81,13 @@ class TariffAdmin(TariffColumns, ReadOnlyAdmin):
     )
     list_filter = ("flow", CurrencyFilter)
     list_select_related = ("business",)
+    proposed_as = Proposal.Action.AGREE_FEE
     form = TariffForm
     amounts: ClassVar = ("fixed", "fixed_waived_below", "cap")
     searches = (by_id("business"), by_business_name(), exactly("agreed_by"))
     search_help_text = "Name or ID of the business, or who agreed it."
     autocomplete_fields = ("business",)
     ordering = ("-id",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return admin.ModelAdmin.has_add_permission(self, request)
 
     def get_fields(self, request: HttpRequest, obj: Tariff | None = None) -> Any:
         if obj is None:
@@ -99,6 +97,8 @@ class TariffAdmin(TariffColumns, ReadOnlyAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Tariff | None = None) -> Any:
         return [*super().get_readonly_fields(request, obj), "steps_shown"] if obj else ()
 
-    def save_model(self, request: HttpRequest, obj: Tariff, form: ModelForm, change: bool) -> None:
-        reason = form.cleaned_data["reason"]
-        fee_rules.agree(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
+    def action_of(self, obj: Tariff, form: ModelForm) -> StaffAction:
+        return rights.fee(obj, reason=form.cleaned_data["reason"])
+
+    def added_row(self, obj: Tariff) -> Tariff:
+        return Tariff.objects.latest("pk")

@@ -6,23 +6,24 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
 
 from kit.db import clock
-from kit.masking import mask_card_numbers
-from kit.money import money
+from kit.money.money import money
+from kit.text.folding import beginning
+from kit.text.masking import mask_card_numbers
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
-from merchants.admin.base import Link
+from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, sentence, status_label
-from merchants.request_actors import person_acting
-from payments.link_addresses import slug_in
+from merchants.people.request_actors import person_acting
+from payments.links.link_addresses import slug_in
 from payments.models import Checkout, PaymentLink
-from payments.services import checkouts, links
-from payments.status_names import LINK_NAMES
+from payments.rules.status_names import LINK_NAMES
+from payments.services.checkouts import checkouts
+from payments.services.links import links
 
 MAY_BLOCK = "payments.change_paymentlink"
 NEWEST = 20_000  # links whose titles are compared, because titles have no index
@@ -43,7 +44,7 @@ class UnblockForm(forms.Form):
 def by_title(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
     """Yield those of the newest links whose title begins with the term."""
     newest = PaymentLink.objects.order_by("-pk").values("pk")[:NEWEST]
-    yield model._default_manager.filter(pk__in=newest, title__istartswith=mask_card_numbers(term))
+    yield model._default_manager.filter(pk__in=newest, title__regex=beginning(mask_card_numbers(term)))
 
 
 @admin.register(PaymentLink)
@@ -102,10 +103,12 @@ class PaymentLinkAdmin(ReadOnlyAdmin):
             return {}
         return {"block_form": BlockForm()} if row.blocked_at is None else {"unblock_form": UnblockForm()}
 
+    @staff_action("block a payment link", may=MAY_BLOCK, needs_second_person=False)
     def block(self, request: HttpRequest, link_id: UUID) -> HttpResponse:
         form = BlockForm(request.POST)
         return self._decide(request, link_id, form, name="block_form", decide=links.block, done="blocked")
 
+    @staff_action("lift the block of a payment link", may=MAY_BLOCK, needs_second_person=False)
     def unblock(self, request: HttpRequest, link_id: UUID) -> HttpResponse:
         form = UnblockForm(request.POST)
         return self._decide(
@@ -122,8 +125,6 @@ class PaymentLinkAdmin(ReadOnlyAdmin):
         decide: Callable[..., PaymentLink],
         done: str,
     ) -> HttpResponse:
-        if not request.user.has_perm(MAY_BLOCK):
-            raise PermissionDenied
         link = get_object_or_404(PaymentLink, pk=link_id)
         if not form.is_valid():
             messages.error(request, "Nothing was changed. Enter a reason.")

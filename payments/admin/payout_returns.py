@@ -1,19 +1,21 @@
 """Payouts that a bank returned, received as notifications or entered by staff."""
 
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from merchants.admin import by_id, exactly, in_each_business
-from merchants.admin.base import StaffForm
+from merchants.admin.base import StaffForm, staff_action
 from merchants.admin.filters import CurrencyFilter
 from payments.admin.submitting import SubmittedRowAdmin
-from payments.models import PayoutReturn, Transaction
+from payments.admin.suspense import MatchForm, ResolvedFilter, SuspenseAdmin, WriteOffForm
+from payments.models import PayoutReturn, Proposal, Transaction
 from payments.services.payouts import payout_returns
 from payments.services.staff import staff_actions
-from payments.services.staff.staff_actions import StaffAction
+from payments.services.staff.staff_action import StaffAction
 
 
 class PayoutReturnForm(StaffForm):
@@ -37,15 +39,24 @@ class PayoutReturnForm(StaffForm):
         return transaction
 
 
-@admin.register(PayoutReturn)
-class PayoutReturnAdmin(SubmittedRowAdmin):
-    """Adding a return credits the rest of the payout to the wallet. The payout's status stays `success`."""
+MAY_DECIDE = "payments.add_payoutreturn"
 
+
+@admin.register(PayoutReturn)
+class PayoutReturnAdmin(SuspenseAdmin, SubmittedRowAdmin):
+    """Adding a return credits the rest of the payout to the wallet. The payout's status stays `success`.
+
+    Unmatched returns are matched to a payout, or written off.
+    """
+
+    may_decide = MAY_DECIDE
+    decisions: ClassVar = {"match": MatchForm, "write_off": WriteOffForm}
     list_display = ("payout", "amount", "applied", "transaction", "why", "reason", "actor", "at")
+    proposed_as = Proposal.Action.REVERSE_PAYOUT
     refused_field = "transaction"
     amounts = ("amount",)
     states: ClassVar = {"applied": {}}
-    list_filter = ("applied", "why", CurrencyFilter)
+    list_filter = ("applied", ResolvedFilter, "why", CurrencyFilter)
     list_select_related = ("transaction",)
     searches = (
         by_id(),
@@ -55,6 +66,14 @@ class PayoutReturnAdmin(SubmittedRowAdmin):
     )
     search_help_text = "ID of the return, ID or full reference of the payout, or full bank reference."
     autocomplete_fields = ("transaction",)
+
+    @staff_action("match a payout return", may=MAY_DECIDE, needs_second_person=True)
+    def match(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        return self.decide(request, row_id, "match")
+
+    @staff_action("write off a payout return", may=MAY_DECIDE, needs_second_person=True)
+    def write_off(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        return self.decide(request, row_id, "write_off")
 
     @admin.display(description="payout, as the bank names it")
     def payout(self, row: PayoutReturn) -> str:

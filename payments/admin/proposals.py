@@ -15,16 +15,19 @@ from django.urls import URLPattern, reverse
 
 from kit.api.errors import Problem
 from kit.db import clock
-from kit.money import money
+from kit.money.money import money
 from merchants.admin import by_business_name, by_id, exactly
 from merchants.admin.base import Link
 from merchants.admin.columns import linked, list_address
 from merchants.models import User
-from merchants.request_actors import person_acting
+from merchants.people.access import open_to, right
+from merchants.people.audit_values import shown
+from merchants.people.request_actors import person_acting
 from payments.admin.bulk_decisions import BulkDecisionAdmin, Item
 from payments.models import Proposal
-from payments.services.staff import four_eyes
-from payments.services.staff.staff_actions import PERMISSIONS
+from payments.services.staff import four_eyes, made_about
+from payments.services.staff.meanings import meaning_of
+from payments.services.staff.staff_actions import PERMISSIONS, may_confirm
 
 Action = Proposal.Action
 # The admin page of a proposal's target.
@@ -36,6 +39,13 @@ PAGES = {
     Action.REVERSE_PAYOUT: "payments_transaction",
     Action.RESOLVE_TRANSACTION: "payments_transaction",
     Action.RESOLVE_OPERATION: "payments_cardoperation",
+    Action.ASSIGN_UNCLAIMED: "virtual_accounts_unclaimedtransfer",
+    Action.WRITE_OFF_UNCLAIMED: "virtual_accounts_unclaimedtransfer",
+    Action.MATCH_RETURN: "payments_payoutreturn",
+    Action.WRITE_OFF_RETURN: "payments_payoutreturn",
+    Action.CHANGE_USER: "merchants_user",
+    Action.CHANGE_GROUP: "auth_group",
+    Action.CHOOSE_CONNECTORS: "payments_railchoice",
 }
 
 
@@ -68,6 +78,9 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(state=Proposal.State.OPEN, expires_at__gt=clock.now())
 
 
+PROPOSED = right("the permission for the proposed action")
+
+
 @admin.register(Proposal)
 class ProposalAdmin(BulkDecisionAdmin):
     change_form_template = "admin/payments/proposal.html"
@@ -89,10 +102,11 @@ class ProposalAdmin(BulkDecisionAdmin):
     searches = (by_id(), by_id("target"), exactly("proposed_by__email__iexact"), by_business_name())
     search_help_text = "ID of the proposal or of what it is about, email address, or name of the business."
     fields = (
-        "action", "subject", "business", "amount", "details", "reason", "evidence", "state", "proposed_by",
-        "created_at", "expires_at", "decided_by", "decided_at", "decision_reason",
+        "action", "subject", "business", "amount", "details", "meaning", "made_about_in_words", "reason", "evidence",
+        "state", "proposed_by", "created_at", "expires_at", "decided_by", "decided_at", "decision_reason",
     )  # fmt: skip
-    readonly_fields = ("subject", "details")
+    readonly_fields = ("subject", "details", "meaning", "made_about_in_words")
+    may_act_on_list = PERMISSIONS[Action.APPROVE_BATCH]
     bulk_name = "confirm"
     bulk_title = "Confirm approvals of settlement batches"
     bulk_button = "Confirm approvals"
@@ -100,15 +114,12 @@ class ProposalAdmin(BulkDecisionAdmin):
     bulk_needs_reason = False
     bulk_explanation = "Check the batches first. Confirming approves them immediately."
 
-    def has_bulk_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(PERMISSIONS[Action.APPROVE_BATCH])
-
     def bulk_rows(self, ids: Sequence[UUID]) -> QuerySet[Proposal]:
         return Proposal.objects.filter(pk__in=ids).select_related("business", "proposed_by").order_by("pk")
 
     def bulk_item(self, request: HttpRequest, row: Proposal) -> Item:
         name = f"{row.get_action_display()}, proposed by {row.proposed_by.email}"
-        return Item(row, name, str(row.business), row.currency, row.amount, _obstacle(request, row))
+        return Item(row, name, str(row.business or "—"), row.currency, row.amount, _obstacle(request, row))
 
     def bulk_decide(self, request: HttpRequest, row: Proposal, *, reason: str) -> None:
         four_eyes.confirm(
@@ -121,21 +132,36 @@ class ProposalAdmin(BulkDecisionAdmin):
     @admin.display(description="about")
     def subject(self, proposal: Proposal) -> str:
         page = PAGES.get(Action(proposal.action))
-        if page is None:
-            return "—"
-        address = reverse(f"admin:{page}_change", args=[proposal.target])
-        return linked(proposal.target, address)
+        target = proposal.parameters.get("id", proposal.target)
+        name = str(proposal.parameters.get("name", target))
+        if page is None or target is None:
+            return name if "name" in proposal.parameters else "—"
+        return linked(name, reverse(f"admin:{page}_change", args=[target]))
 
     def title_of(self, row: Proposal) -> str:
-        return f"{row.get_action_display()}: {money(row.amount, row.currency)}"
+        about = money(row.amount, row.currency) if row.currency else row.parameters["name"]
+        return f"{row.get_action_display()}: {about}"
 
     def related(self, row: Proposal) -> Iterator[Link]:
         yield Link("Audit trail", list_address("merchants_auditentry", row.pk))
 
     @admin.display(description="details")
     def details(self, proposal: Proposal) -> str:
-        named = [f"{name.replace('_', ' ')}: {value}" for name, value in sorted(proposal.parameters.items())]
+        named = [
+            f"{name.replace('_', ' ')}: {shown(value)}" for name, value in sorted(proposal.parameters.items())
+        ]
         return ", ".join(named) or "—"
+
+    @admin.display(description="meaning")
+    def meaning(self, proposal: Proposal) -> str:
+        return meaning_of(proposal) or "—"
+
+    @admin.display(description="made about")
+    def made_about_in_words(self, proposal: Proposal) -> str:
+        if proposal.made_about is None:
+            return "Not recorded. Decline it, and propose it again."
+        named = made_about.in_words(proposal.made_about, proposal.currency)
+        return ", ".join(f"{name}: {value}" for name, value in named)
 
     def get_urls(self) -> list[URLPattern]:
         actions = {"confirm": self.confirm, "decline": self.decline}
@@ -144,15 +170,17 @@ class ProposalAdmin(BulkDecisionAdmin):
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if isinstance(row, Proposal) and _may_decide(request, row) and _is_open(row):
             is_own = row.proposed_by_id == request.user.pk
-            return {"decline_form": DeclineForm(), "may_confirm": not is_own}
+            return {"decline_form": DeclineForm(), "may_confirm": not is_own, "meaning": meaning_of(row)}
         return {}
 
+    @open_to(None, writers=PROPOSED, action="confirm a proposal", needs_second_person=True)
     def confirm(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
         _require_permission(request, proposal_id)
         return _decide(
             request, proposal_id, four_eyes.confirm, done="The proposal was confirmed and performed."
         )
 
+    @open_to(None, writers=PROPOSED, action="decline a proposal")
     def decline(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
         _require_permission(request, proposal_id)
         form = DeclineForm(request.POST)
@@ -190,7 +218,7 @@ def _is_open(proposal: Proposal) -> bool:
 
 
 def _may_decide(request: HttpRequest, proposal: Proposal) -> bool:
-    return bool(request.user.has_perm(PERMISSIONS[proposal.action]))
+    return may_confirm(request.user, proposal.action)
 
 
 def _require_permission(request: HttpRequest, proposal_id: UUID) -> None:

@@ -3,20 +3,23 @@
 from django.contrib import admin
 from django.forms import ModelForm
 from django.http import HttpRequest
-from django.utils import timezone
 
-from merchants.admin import ReasonForm, StaffAdmin, by_business_name, by_id
-from merchants.request_actors import person_acting
-from payments.models import RailChoice
-from payments.services import rail_choices
+from merchants.admin import ReasonForm, by_business_name, by_id
+from merchants.people.access import Who
+from payments.admin.submitting import SubmittedForm
+from payments.models import Proposal, RailChoice
+from payments.services.staff import rights
+from payments.services.staff.staff_action import StaffAction
 
 
 @admin.register(RailChoice)
-class RailChoiceAdmin(StaffAdmin):
+class RailChoiceAdmin(SubmittedForm):
     """A business's own connectors. An empty field means the connector in the settings; rows are never deleted."""
 
+    adders = changers = Who.STAFF
     list_display = ("business", "card_acquirer", "payout_bank")
     list_select_related = ("business",)
+    proposed_as = Proposal.Action.CHOOSE_CONNECTORS
     form = ReasonForm
     searches = (by_id("business"), by_business_name())
     search_help_text = "Name or ID of the business."
@@ -25,6 +28,8 @@ class RailChoiceAdmin(StaffAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: RailChoice | None = None) -> tuple[str, ...]:
         return () if obj is None else ("business",)
 
-    def save_model(self, request: HttpRequest, obj: RailChoice, form: ModelForm, change: bool) -> None:
-        reason = form.cleaned_data["reason"]
-        rail_choices.choose(obj, actor=person_acting(request), now=timezone.now(), reason=reason)
+    def action_of(self, obj: RailChoice, form: ModelForm) -> StaffAction:
+        return rights.connectors(obj, reason=form.cleaned_data["reason"])
+
+    def added_row(self, obj: RailChoice) -> RailChoice:
+        return obj

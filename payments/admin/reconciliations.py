@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 
-from kit.money import money
+from kit.money.money import money
 from merchants.admin import ReadOnlyAdmin, by_id, exactly
-from merchants.audit_values import shown
+from merchants.people.audit_values import shown
 from payments.models import Reconciliation, ReconciliationLine
 
 
@@ -18,6 +18,7 @@ class ReconciliationAdmin(ReadOnlyAdmin):
         "source",
         "first_day",
         "last_day",
+        "compared_currency",
         "matched",
         "different",
         "missing_here",
@@ -28,6 +29,10 @@ class ReconciliationAdmin(ReadOnlyAdmin):
     list_filter = ("source",)
     searches = (by_id(), exactly("file_name", "actor"))
     search_help_text = "ID, file name, or who compared it."
+
+    @admin.display(description="currency")
+    def compared_currency(self, reconciliation: Reconciliation) -> str:
+        return reconciliation.currency or "All"
 
 
 @admin.register(ReconciliationLine)

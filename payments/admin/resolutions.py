@@ -7,7 +7,6 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
@@ -15,9 +14,11 @@ from django.utils.timesince import timesince
 
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
+from merchants.admin.base import staff_action
 from payments.admin.submitting import submit
 from payments.models import CardOperation, Transaction
-from payments.services.staff import resolutions, staff_actions
+from payments.services.rails import declared_accounts as accounts
+from payments.services.staff import made_about, resolutions, staff_actions
 
 MAY_RESOLVE = "payments.resolve_unknown"
 
@@ -75,18 +76,19 @@ class ResolvableAdmin(ReadOnlyAdmin):
         return [*self.action_urls("subject_id", {"resolve": self.resolve}), *super().get_urls()]
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        context = {"waits_for": _sent(row)} if row is not None and _waits(row) else {}
         if row is not None and _is_unknown(row) and request.user.has_perm(MAY_RESOLVE):
             is_reversal = getattr(row, "awaiting", "") == Transaction.Awaiting.REVERSAL
-            return {
+            context |= {
                 "resolution_form": ResolutionForm(),
                 "is_reversal": is_reversal,
+                "seen": _fingerprint(row),
                 "needs_second_person": settings.FOUR_EYES,
             }
-        return {}
+        return context
 
+    @staff_action("resolve an unknown outcome", may=MAY_RESOLVE, needs_second_person=True)
     def resolve(self, request: HttpRequest, subject_id: UUID) -> HttpResponse:
-        if not request.user.has_perm(MAY_RESOLVE):
-            raise PermissionDenied
         subject: Any = get_object_or_404(self.model, pk=subject_id)
         form = ResolutionForm(request.POST)
         if not form.is_valid():
@@ -106,6 +108,20 @@ class ResolvableAdmin(ReadOnlyAdmin):
             done=f"Resolved as {wanted['outcome']}.",
         )
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", subject_id)
+
+
+def _sent(row: Any) -> Any:
+    """Return the row that names the account: a capture, void or card refund goes to that of its transaction."""
+    return row.transaction if isinstance(row, CardOperation) and not row.is_transfer_refund else row
+
+
+def _waits(row: Any) -> bool:
+    return row.status != Transaction.Status.FAILED and accounts.waits(_sent(row))
+
+
+def _fingerprint(subject: Any) -> str:
+    about = made_about.operation if isinstance(subject, CardOperation) else made_about.transaction
+    return made_about.fingerprint(about(subject))
 
 
 def _is_unknown(subject: object) -> bool:

@@ -7,19 +7,21 @@ from django.contrib import admin
 from ledger import admin as ledger
 from ledger.models import Entry
 from payments.admin.submitting import SubmittedRowAdmin
+from payments.models import Proposal
 from payments.services.staff import staff_actions
-from payments.services.staff.staff_actions import StaffAction
+from payments.services.staff.staff_action import StaffAction
 
 
 @admin.register(Entry)
 class EntryAdmin(SubmittedRowAdmin, ledger.EntryAdmin):
     """Adding an entry tops up a wallet."""
 
+    proposed_as = Proposal.Action.TOP_UP
     refused_field = "amount"
 
     def action_of(self, obj: Entry, form: Any) -> StaffAction:
         return staff_actions.top_up(
-            business=obj.business,
+            business=form.cleaned_data["business"],
             currency=obj.currency,
             amount=form.cleaned_data["amount"],
             cause=obj.cause,

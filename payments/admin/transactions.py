@@ -11,7 +11,7 @@ from django.utils.formats import date_format
 
 from kit.banks import ACCOUNT_NUMBER
 from kit.db.clock import database_now
-from kit.money import money
+from kit.money.money import money
 from merchants.admin import (
     ReadOnlyInline,
     by_business_name,
@@ -25,7 +25,7 @@ from merchants.admin.filters import CurrencyFilter
 from payments.admin.fees import in_words
 from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
 from payments.models import CardOperation, SettlementItem, Tariff, Transaction, Transition
-from payments.status_names import SETTLEMENT_NAMES, STATUS_NAMES
+from payments.rules.status_names import SETTLEMENT_NAMES, STATUS_NAMES
 
 STAN, RRN = "[0-9]{6}", "[0-9]{12}"
 

@@ -6,23 +6,22 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
 
 from kit.banks import ACCOUNT_NUMBER
-from kit.form_fields import AccountNumberField, BankField
-from kit.money import money
+from kit.money.form_fields import AccountNumberField, BankField
+from kit.money.money import money
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
-from merchants.admin.base import Link
+from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, sentence
 from merchants.admin.filters import CurrencyFilter
 from payments.admin.submitting import submit
 from payments.models import Proposal
-from payments.services.staff import staff_actions
+from payments.rules.status_names import unapplied_name
+from payments.services.staff import made_about, staff_actions
 from payments.services.transfers.return_destinations import sender_of
-from payments.status_names import unapplied_name
 from virtual_accounts.models import UnappliedMoney
 
 Action = Proposal.Action
@@ -87,18 +86,19 @@ class UnappliedMoneyAdmin(ReadOnlyAdmin):
                 "credit_form": CreditForm(auto_id="credit_%s"),
                 "return_form": CreditForm() if is_sender_known else ReturnForm(),
                 "is_sender_known": is_sender_known,
+                "seen": made_about.fingerprint(made_about.unapplied(row)),
             }
         return {}
 
+    @staff_action("credit an unapplied transfer", may=MAY_DECIDE, needs_second_person=True)
     def credit(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, "credit_form", CreditForm(request.POST, auto_id="credit_%s"))
 
+    @staff_action("return an unapplied transfer", may=MAY_DECIDE, needs_second_person=True)
     def return_money(self, request: HttpRequest, money_id: UUID) -> HttpResponse:
         return self._decide(request, money_id, "return_form", ReturnForm(request.POST))
 
     def _decide(self, request: HttpRequest, money_id: UUID, name: str, form: CreditForm) -> HttpResponse:
-        if not request.user.has_perm(MAY_DECIDE):
-            raise PermissionDenied
         unapplied = get_object_or_404(UnappliedMoney, pk=money_id)
         if not form.is_valid():
             messages.error(request, "Nothing was decided. Check the fields below.")

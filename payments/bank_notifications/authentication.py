@@ -13,8 +13,8 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from kit.connectors import RailUnavailable
-from merchants.authentication import (
+from kit.connectors.connectors import RailUnavailable
+from merchants.api.authentication import (
     InvalidSignature,
     MalformedHeader,
     MissingHeader,

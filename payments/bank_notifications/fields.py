@@ -18,11 +18,11 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from kit import banks
-from kit.api.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
+from kit.api.fields.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
 from kit.api.strict_json import MalformedJSON
-from kit.bounded_json import pruned
-from kit.display_names import printable_line
-from kit.masking import mask_card_numbers
+from kit.files.bounded_json import pruned
+from kit.text.display_names import printable_line
+from kit.text.masking import mask_card_numbers
 
 MEMBERS_KEPT = 20
 NAME_KEPT = 40  # characters

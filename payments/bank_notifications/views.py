@@ -1,12 +1,14 @@
 """Notifications of the hosting bank: incoming transfers and returned payouts."""
 
+from collections.abc import Callable
 from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.strict_fields import AccountNumber
+from kit.api.fields.strict_fields import AccountNumber
+from merchants.people.access import V, Who, open_to
 from payments.bank_notifications.authentication import SignedByBank
 from payments.bank_notifications.fields import (
     AnyAccept,
@@ -47,6 +49,10 @@ class PayoutReturnParser(NotificationParser):
 TRANSFER, PAYOUT_RETURN = BankTransferSerializer(), PayoutReturnSerializer()
 
 
+def notified_by_bank(action: str) -> Callable[[V], V]:
+    return open_to(None, writers=Who.BANK, action=action, never_asks="each notification is signed")
+
+
 class BankView(APIView):
     """An endpoint for the bank. It isn't part of the merchants' API or its description."""
 
@@ -57,6 +63,7 @@ class BankView(APIView):
     schema = None
 
 
+@notified_by_bank("notify a transfer")
 class BankTransfersView(BankView):
     """Record a transfer to one of our account numbers."""
 
@@ -76,6 +83,7 @@ class BankTransfersView(BankView):
         )
 
 
+@notified_by_bank("notify a returned payout")
 class PayoutReturnsView(BankView):
     """Record that the bank has returned a payout."""
 

@@ -2,7 +2,7 @@
 
 from kit import banks
 from ledger.invariants import Invariant
-from payments.fees import HOME_CURRENCY
+from payments.rules.fees import HOME_CURRENCY
 
 # The rows that can cause a ledger entry, by id.
 _CAUSES = """
@@ -13,7 +13,7 @@ _CAUSES = """
     UNION ALL
     SELECT id, business_id, currency, 'batch' FROM payments_settlementbatch
     UNION ALL
-    SELECT returned.id, payment.business_id, payment.currency, 'payout return' FROM payments_payoutreturn returned
+    SELECT returned.id, payment.business_id, returned.currency, 'payout return' FROM payments_payoutreturn returned
         JOIN payments_transaction payment ON payment.id = returned.transaction_id
     UNION ALL
     SELECT transfer_id, business_id, currency, 'transfer' FROM virtual_accounts_unappliedmoney

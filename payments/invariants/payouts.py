@@ -33,14 +33,14 @@ INVARIANTS = (
     ),
     Invariant(
         name="failed_payouts_are_credited_back",
-        rule="A failed payout is credited back to the wallet in full; other payouts are not.",
+        rule="A failed payout leaves the money in flight in full, for the wallet or unapplied money; other payouts do not.",
         sql=f"""
             SELECT 'payout ' || coalesce(payout.id, back.cause)
             FROM (
                 SELECT payment.id, taken.amount FROM payments_transaction payment
-                    JOIN ({moved("payout_accepted", "wallet")}) taken ON taken.cause = payment.id
+                    JOIN ({moved("payout_accepted", "payouts_in_flight")}) taken ON taken.cause = payment.id
                 WHERE request_type = 'payout' AND status = 'failed'
-            ) payout FULL JOIN ({moved("payout_failed", "wallet")}) back ON back.cause = payout.id
+            ) payout FULL JOIN ({moved("payout_failed", "payouts_in_flight")}) back ON back.cause = payout.id
             WHERE payout.id IS NULL OR back.amount IS NULL OR back.amount <> -payout.amount
         """,
         keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
@@ -93,8 +93,8 @@ INVARIANTS = (
                     JOIN payments_transaction payment ON payment.id = returned.transaction_id
                         AND payment.request_type = 'payout' AND payment.status = 'success'
                 WHERE returned.applied = 'reversed'
-            ) returned FULL JOIN ({moved("payout_reversed", "wallet")}) booked ON booked.cause = returned.id
-            WHERE returned.id IS NULL OR booked.amount IS NULL OR booked.amount <> returned.amount
+            ) returned FULL JOIN ({moved("payout_reversed", "bank_clearing")}) booked ON booked.cause = returned.id
+            WHERE returned.id IS NULL OR booked.amount IS NULL OR booked.amount <> -returned.amount
                 OR booked.currency <> returned.currency OR booked.business_id <> returned.business_id
         """,
     ),

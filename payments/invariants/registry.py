@@ -12,6 +12,7 @@ from payments.invariants import (
     payouts,
     settlement,
     staff_decisions,
+    suspense,
     transactions,
     transfers,
 )
@@ -22,6 +23,7 @@ INVARIANTS = (
     *card_payments.INVARIANTS,
     *payouts.INVARIANTS,
     *transfers.INVARIANTS,
+    *suspense.INVARIANTS,
     *payment_links.INVARIANTS,
     *currencies.INVARIANTS,
     *settlement.INVARIANTS,

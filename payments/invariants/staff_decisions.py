@@ -24,6 +24,25 @@ _RESOLVED = """
         SELECT 1 FROM payments_cardoperation operation
         WHERE operation.transaction_id = moved.transaction_id AND EXISTS ({operation_audited}))
 """
+# The decision's own audit entry has the proposal's time, and the state in which it was made.
+_AS_PROPOSED = """
+    SELECT 'proposal ' || proposal.id || ': ' || proposal.action
+    FROM payments_proposal proposal
+    WHERE proposal.state = 'confirmed' AND proposal.made_about IS NOT NULL AND NOT CASE
+        WHEN proposal.action = 'resolve_transaction' THEN EXISTS ({resolved}
+            AND audit.at = proposal.decided_at
+            AND audit.before ->> 'awaiting' = proposal.made_about ->> 'awaiting'
+            AND audit.after ->> 'resolved_as' = proposal.parameters ->> 'outcome')
+        WHEN proposal.action = 'resolve_operation' THEN EXISTS ({resolved}
+            AND audit.at = proposal.decided_at
+            AND audit.before ->> 'kind' = proposal.made_about ->> 'kind'
+            AND audit.after ->> 'resolved_as' = proposal.parameters ->> 'outcome')
+        WHEN proposal.action IN ('approve_batch', 'release_batch') THEN EXISTS (
+            SELECT 1 FROM payments_batchtransition moved
+            WHERE moved.batch_id = proposal.target AND moved.at = proposal.decided_at
+            AND moved.before = proposal.made_about ->> 'state')
+        ELSE TRUE END
+"""
 _REVERSED = """
     SELECT 'payout return ' || returned.id FROM payments_payoutreturn returned
     WHERE returned.applied = 'reversed' AND NOT EXISTS ({audited})
@@ -56,18 +75,34 @@ INVARIANTS = (
                 LEFT JOIN virtual_accounts_unappliedmoney money ON money.id = proposal.target
                 LEFT JOIN payments_transaction payment ON payment.id = proposal.target
                 LEFT JOIN payments_cardoperation operation ON operation.id = proposal.target
+                LEFT JOIN payments_payoutreturn returned ON returned.id = proposal.target
+                LEFT JOIN virtual_accounts_unclaimedtransfer unclaimed ON unclaimed.id = proposal.target
+                LEFT JOIN virtual_accounts_transfer assigned ON assigned.bank_reference = unclaimed.bank_reference
+                    AND assigned.reason = 'assigned'
             WHERE proposal.state = 'confirmed' AND NOT CASE proposal.action
                 WHEN 'top_up' THEN entry.id IS NOT NULL
                 WHEN 'approve_batch' THEN coalesce(batch.state IN ('approved', 'released'), FALSE)
                 WHEN 'release_batch' THEN coalesce(batch.state = 'released', FALSE)
                 WHEN 'credit_unapplied' THEN coalesce(money.state = 'credited', FALSE)
-                WHEN 'return_unapplied' THEN coalesce(money.state = 'returned', FALSE)
+                WHEN 'return_unapplied' THEN EXISTS (
+                    SELECT 1 FROM payments_transaction sent WHERE sent.business_id = money.business_id
+                        AND sent.reference = 'return_' || replace(CAST(money.id AS text), '-', ''))
                 WHEN 'reverse_payout' THEN coalesce(payment.amount_returned >= proposal.amount, FALSE)
                 WHEN 'resolve_transaction' THEN
                     coalesce(payment.awaiting NOT IN ('rail', 'reversal'), FALSE)
                 WHEN 'resolve_operation' THEN coalesce(operation.status <> 'pending', FALSE)
+                WHEN 'assign_unclaimed' THEN assigned.id IS NOT NULL
+                WHEN 'write_off_unclaimed' THEN unclaimed.resolved_at IS NOT NULL AND assigned.id IS NULL
+                WHEN 'match_return' THEN coalesce(returned.applied = 'reversed', FALSE)
+                WHEN 'write_off_return' THEN returned.resolved_at IS NOT NULL AND returned.applied = 'unmatched'
                 ELSE TRUE END
         """,
+    ),
+    Invariant(
+        name="confirmed_proposals_meant_what_was_proposed",
+        rule="Every confirmed proposal was performed in the state that it was made about.",
+        sql=_AS_PROPOSED.format(resolved=_postgresql("unknown.resolved", "proposal.target")),
+        on_sqlite=_AS_PROPOSED.format(resolved=_sqlite("unknown.resolved", "proposal.target")),
     ),
     Invariant(
         name="resolved_unknowns_are_audited",

@@ -2,16 +2,36 @@
 
 from ledger.invariants import Invariant
 
+# The release before stored no accounts, and may send orders while an upgrade runs.
+_NO_ACCOUNT = """(
+    (sent.connector = '' OR sent.account = '') AND NOT EXISTS (
+        SELECT 1 FROM django_migrations migrated WHERE migrated.app = 'payments'
+            AND migrated.name = '0014_accounts_of_connectors' AND {until} > sent.created_at)
+    OR sent.account NOT IN ('', sent.connector)
+        AND substr(sent.account, 1, length(sent.connector) + 1) <> sent.connector || ':')"""
+
+
+def _without_account(until: str) -> str:
+    wrong = _NO_ACCOUNT.format(until=until)
+    return f"""
+        SELECT 'transaction ' || sent.id FROM (SELECT * FROM payments_transaction payment) sent
+        WHERE sent.method <> 'virtual_account' AND {wrong}
+        UNION ALL
+        SELECT 'refund ' || sent.id FROM (SELECT * FROM payments_cardoperation refund) sent
+        WHERE sent.connector <> '' AND {wrong}
+    """
+
+
 INVARIANTS = (
     Invariant(
         name="rows_belong_to_businesses",
-        rule="A transaction, an entry and a delivery belong to a business.",
+        rule="A transaction, a delivery and an entry that is not of the house belong to a business.",
         sql="""
             SELECT 'transaction ' || id FROM payments_transaction
             WHERE NOT EXISTS (SELECT 1 FROM merchants_business WHERE id = business_id)
             UNION ALL
             SELECT 'entry ' || id FROM ledger_entry
-            WHERE NOT EXISTS (SELECT 1 FROM merchants_business WHERE id = business_id)
+            WHERE business_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM merchants_business WHERE id = business_id)
             UNION ALL
             SELECT 'delivery ' || id FROM webhooks_delivery
             WHERE NOT EXISTS (SELECT 1 FROM merchants_business WHERE id = business_id)
@@ -25,6 +45,13 @@ INVARIANTS = (
             WHERE NOT EXISTS (SELECT 1 FROM payments_transaction payment WHERE payment.id = moved.transaction_id)
         """,
         keys={"payments_transition moved": "transaction_id", "payments_transaction payment": "id"},
+    ),
+    Invariant(
+        name="orders_have_an_account_of_their_connector",
+        rule="Everything that was sent to a rail names its connector and an account there, unless it is older than this rule.",
+        sql=_without_account("migrated.applied + interval '1 day'"),
+        on_sqlite=_without_account("datetime(migrated.applied, '+1 day')"),
+        keys={"payments_transaction payment": "id", "payments_cardoperation refund": "id"},
     ),
     Invariant(
         name="cancelled_payments_captured_nothing",

@@ -12,6 +12,33 @@ _SENDER_IS_KNOWN = (
     f" AND transfer.sender_bank_code IN ({_LISTED_BANKS})"
 )
 
+# Unapplied money whose return failed, or was sent back by the bank: the payout as cause.
+_CAME_BACK = f"""
+    {moved("payout_failed", "unapplied")}
+    UNION ALL
+    SELECT returned.transaction_id, back.currency, back.business_id, back.amount
+    FROM ({moved("payout_reversed", "unapplied")}) back
+        JOIN payments_payoutreturn returned ON returned.id = back.cause
+"""
+
+_RELEASED_BEFORE = """
+    SELECT 1 FROM payments_settlementitem item
+        JOIN ledger_entry entry ON entry.kind = 'settlement_released' AND entry.cause = item.batch_id
+        JOIN ledger_posting posting ON posting.entry_id = entry.id AND posting.sequence <= refund.pending_sequence
+        JOIN ledger_account account ON account.id = posting.account_id AND account.kind = 'pending_settlement'
+    WHERE item.transaction_id = payment.id AND item.operation_id IS NULL AND item.is_live
+"""
+
+
+def _balance_at(kind: str, sequence: str) -> str:
+    """Return a balance when a refund was accepted, from the last posting before it."""
+    return f"""coalesce((
+        SELECT posting.balance_after FROM ledger_account account
+            JOIN ledger_posting posting ON posting.account_id = account.id AND posting.sequence = refund.{sequence}
+        WHERE account.business_id = refund.business_id AND account.currency = payment.currency
+            AND account.kind = '{kind}'), 0)"""
+
+
 INVARIANTS = (
     Invariant(
         name="transfer_payments_are_booked",
@@ -40,6 +67,17 @@ INVARIANTS = (
                 OR transfer.currency <> payment.currency
         """,
         keys={"payments_transaction paid": "session_id", "virtual_accounts_transfer arrived": "session_id"},
+    ),
+    Invariant(
+        name="transfers_end_sessions_of_their_account",
+        rule="A transfer that belongs to a session arrived for the account of that session.",
+        sql="""
+            SELECT 'transfer ' || transfer.id
+            FROM virtual_accounts_transfer transfer
+                JOIN virtual_accounts_session session ON session.id = transfer.session_id
+            WHERE transfer.account_id <> session.account_id
+        """,
+        keys={"virtual_accounts_transfer transfer": "session_id", "virtual_accounts_session session": "id"},
     ),
     Invariant(
         name="transfer_refunds_are_booked",
@@ -83,6 +121,26 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="covered_refunds_were_covered",
+        rule="A refund by bank transfer that had to be covered was at most the wallet's balance less the business's "
+        "debt, with its payment if that was unreleased and still pending.",
+        sql=f"""
+            SELECT 'refund ' || id || ': ' || wallet || ' in the wallet, pending ' || pending
+            FROM (
+                SELECT refund.id, refund.amount, {_balance_at("wallet", "wallet_sequence")} AS wallet,
+                    {_balance_at("pending_settlement", "pending_sequence")} AS pending,
+                    EXISTS ({_RELEASED_BEFORE}) AS is_released, payment.amount AS paid, payment.fee
+                FROM payments_cardoperation refund
+                    JOIN payments_transaction payment ON payment.id = refund.transaction_id
+                WHERE refund.wallet_sequence IS NOT NULL
+            ) refund
+            WHERE amount > wallet + CASE
+                WHEN is_released THEN CASE WHEN pending < 0 THEN pending ELSE 0 END
+                WHEN pending + fee < paid THEN pending + fee ELSE paid END
+        """,
+        keys={"payments_cardoperation refund": "id"},
+    ),
+    Invariant(
         name="transfer_refunds_go_to_the_sender",
         rule="A refund of a transfer payment goes to the account that the bank named as the sender's, if it named one.",
         sql=f"""
@@ -124,11 +182,33 @@ INVARIANTS = (
     Invariant(
         name="decided_unapplied_money_is_debited",
         rule="Returned or credited unapplied money was debited from its account; open unapplied money was not.",
+        # Held by its transfer, and again by each return that came back. The last one of open money is not debited.
         sql=f"""
-            SELECT 'transfer ' || coalesce(money.transfer_id, booked.cause)
-            FROM (SELECT * FROM virtual_accounts_unappliedmoney WHERE state <> 'open') money
-                FULL JOIN ({moved("unapplied_out", "unapplied")}) booked ON booked.cause = money.transfer_id
-            WHERE money.id IS NULL OR booked.amount IS NULL OR booked.amount <> -money.amount
+            SELECT 'unapplied money held by ' || coalesce(decided.cause, booked.cause)
+            FROM (
+                SELECT transfer_id AS cause, amount FROM virtual_accounts_unappliedmoney
+                WHERE state <> 'open' OR reference <> ''
+                UNION ALL
+                SELECT back.cause, back.amount FROM ({_CAME_BACK}) back
+                    JOIN payments_transaction payout ON payout.id = back.cause
+                    LEFT JOIN virtual_accounts_unappliedmoney money ON money.business_id = payout.business_id
+                        AND money.reference = payout.reference AND money.state = 'open'
+                WHERE money.id IS NULL
+            ) decided FULL JOIN ({moved("unapplied_out", "unapplied")}) booked ON booked.cause = decided.cause
+            WHERE decided.cause IS NULL OR booked.amount IS NULL OR booked.amount <> -decided.amount
+        """,
+    ),
+    Invariant(
+        name="refused_returns_are_open_again",
+        rule="Money whose latest return was credited back to its account is open; no other open money has a return.",
+        sql=f"""
+            SELECT 'unapplied money ' || money.id
+            FROM virtual_accounts_unappliedmoney money
+                LEFT JOIN payments_transaction payout ON payout.business_id = money.business_id
+                    AND payout.reference = money.reference
+                LEFT JOIN ({_CAME_BACK}) back ON back.cause = payout.id
+            WHERE money.reference <> ''
+                AND ((money.state = 'open') <> (back.cause IS NOT NULL) OR back.amount <> money.amount)
         """,
     ),
     Invariant(

@@ -805,7 +805,6 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Empty: CARD_ACQUIRER's. Ours: payments.rails.sandbox.SandboxAcquirer, payments.rails.iso8583.Iso8583Acquirer.",
                         max_length=200,
-                        validators=[payments.models.rail_choices.is_usable_connector],
                     ),
                 ),
                 (
@@ -814,7 +813,6 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Empty: PAYOUT_BANK's. Ours: payments.rails.sandbox.SandboxBank, payments.rails.http_bank.HttpBank.",
                         max_length=200,
-                        validators=[payments.models.rail_choices.is_usable_connector],
                     ),
                 ),
             ],

@@ -8,7 +8,7 @@ from django.db import transaction as database
 from django.db.models import Case, Count, F, Sum, When
 
 from kit.db import clock
-from kit.time_ordered_ids import earliest_id
+from kit.time.time_ordered_ids import earliest_id
 
 DAYS = 90
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)

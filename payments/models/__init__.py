@@ -1,5 +1,6 @@
 """Models of transactions, their operations and transitions, settlement and staff decisions."""
 
+from payments.models.account_declarations import AccountDeclaration
 from payments.models.batches import (
     BatchTransition,
     SettlementBatch,
@@ -30,6 +31,7 @@ from payments.models.transactions import (
 
 __all__ = [
     "COLLECTED",
+    "AccountDeclaration",
     "AlreadyTransitioned",
     "BatchTransition",
     "CardOperation",

@@ -16,7 +16,7 @@ from merchants.models import Business
 from payments.models.operations import CardOperation
 from payments.models.state_errors import AlreadyTransitioned, InvalidState
 from payments.models.transactions import Transaction
-from payments.settlement_transitions import BATCH_TRANSITIONS
+from payments.rules.settlement_transitions import BATCH_TRANSITIONS
 
 SettleStatus = Transaction.SettleStatus
 

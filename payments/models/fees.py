@@ -6,9 +6,9 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from kit.money import has_minor_unit
+from kit.money.money import has_minor_unit
 from merchants.models import Business
-from payments.fees import HOME_CURRENCY, FeeRule, Flow, InvalidFeeRule
+from payments.rules.fees import HOME_CURRENCY, FeeRule, Flow, InvalidFeeRule
 
 
 def is_list_of_steps(steps: object) -> None:

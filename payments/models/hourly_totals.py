@@ -19,7 +19,7 @@ class CountedDay(models.Model):
 class HourlyTotals(models.Model):
     """Totals of a business's transactions that were created on one day (UTC), by hour.
 
-    Contains counts of finished transactions, which are final, and the ids of unfinished ones; see decision 0092. A row
+    Contains counts of finished transactions, which are final, and the ids of unfinished ones; see decision 0051. A row
     has all hours of its day, so that one read sees each transaction at one moment.
     """
 

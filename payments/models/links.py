@@ -1,6 +1,6 @@
 """Payment links and the checkouts that payers open at them.
 
-A link counts its uses: those held by pending payments and those paid. `payments.services.link_uses` changes the
+A link counts its uses: those held by pending payments and those paid. `payments.services.links.link_uses` changes the
 counts, in the database transactions that open and finish the payments.
 """
 
@@ -16,7 +16,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
-from kit.money import money
+from kit.money.money import money
+from merchants.minimum_amounts import smallest_payment
 from merchants.models import Business
 from virtual_accounts.models import VirtualAccount
 
@@ -168,6 +169,11 @@ class PaymentLink(models.Model):
     def amount_text(self) -> str:
         """Return the amount as people write it, or an empty string if the payer chooses it."""
         return "" if self.amount is None else money(self.amount, self.currency)
+
+    @property
+    def smallest_entered_amount(self) -> int:
+        """Return the smallest amount that a payer may enter, in minor units; the business may have raised its own."""
+        return max(self.amount_min or 0, smallest_payment(self.business, self.currency))
 
     def accepts(self, method: str) -> bool:
         return method in self.payment_methods

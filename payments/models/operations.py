@@ -11,9 +11,9 @@ from django.db.models import Q
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 from payments.models.state_errors import AlreadyTransitioned
-from payments.models.transactions import Transaction
-from payments.outcomes import PROCESSING
-from payments.status_names import outcome_name
+from payments.models.transactions import LONGEST_ACCOUNT, Transaction
+from payments.rules.outcomes import PROCESSING
+from payments.rules.status_names import outcome_name
 
 if TYPE_CHECKING:
     from payments.rails.protocol import RailAnswer
@@ -56,9 +56,13 @@ class CardOperation(models.Model):
     amount = models.BigIntegerField()
     # Refunds of transfer payments; empty otherwise.
     connector = models.CharField(max_length=20, blank=True, default="", db_default="")
+    account = models.CharField(max_length=LONGEST_ACCOUNT, blank=True, default="", db_default="")
     destination_name = FreeTextField(max_length=255, blank=True, default="", db_default="")
     destination_account_number = models.CharField(max_length=10, blank=True, default="", db_default="")
     destination_bank_code = models.CharField(max_length=10, blank=True, default="", db_default="")
+    # Refunds by bank transfer that had to be covered: the last postings of both accounts when this one was accepted.
+    wallet_sequence = models.BigIntegerField(null=True)
+    pending_sequence = models.BigIntegerField(null=True)
     # Our identifiers at the acquirer. Retries repeat them.
     system_trace_audit_number = models.CharField(max_length=6, blank=True)
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
@@ -164,8 +168,8 @@ class CardOperation(models.Model):
             ]
         )
 
-    def schedule_next_query(self, *, query_at: datetime) -> None:
+    def schedule_next_query(self, *, query_at: datetime, queries_made: int) -> None:
         """Schedule the next query of an unknown outcome, and release the lease."""
         self.next_query_at, self.query_leased_until = query_at, None
-        self.queries_made += 1
+        self.queries_made = queries_made
         self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])

@@ -1,26 +1,38 @@
 """Payout returns: payouts that a bank returned, and returns that match no payout."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
-from kit.money import money
+from kit.money.money import money
+from ledger.services import LARGEST_ENTRY
 from payments.models.transactions import Transaction
 
 
-class PayoutReturn(models.Model):
-    """A full or partial return of a payout, reported by the bank or by staff. Append-only. Amounts are minor units.
+class PayoutReturnQuerySet(models.QuerySet["PayoutReturn"]):
+    def open(self) -> PayoutReturnQuerySet:
+        """Return unmatched returns without a decision."""
+        return self.filter(applied=PayoutReturn.Applied.UNMATCHED, resolved_at__isnull=True)
 
+
+class PayoutReturn(models.Model):
+    """A full or partial return of a payout, reported by the bank or by staff. Amounts are minor units.
+
+    What was reported never changes. An unmatched return is in suspense until it is applied to a payout, or written off.
     `id` is the cause of its ledger entry. A payout may have several returns. `Transaction.amount_returned` is the
     sum of those applied to it as reversals.
     """
 
     class Applied(models.TextChoices):
-        REVERSED = "reversed"  # a successful payout: the amount was credited to the wallet
+        REVERSED = (
+            "reversed"  # a successful payout: the amount was credited to the wallet, or to unapplied money
+        )
         FAILED = "failed"  # a pending payout: it failed, and the wallet was credited with amount and fee
-        UNMATCHED = "unmatched"  # nothing was booked; see `why`
+        UNMATCHED = "unmatched"  # in suspense; see `why`
 
     class Why(models.TextChoices):
         """The reason why a return was not applied to a payout."""
@@ -31,7 +43,10 @@ class PayoutReturn(models.Model):
         AMBIGUOUS = "ambiguous"  # several businesses have a payout with this merchant's reference
         OTHER_CURRENCY = "other_currency"  # the payout was in another currency
         TOO_MUCH = "too_much"  # more than the rest of the payout's amount
-        PARTIAL = "partial"  # part of a pending payout, which can only fail as a whole
+        PARTIAL = "partial"  # part of a pending payout, which can only fail as a whole; applied when it ends
+        PARTIAL_RETURN = (
+            "partial_return"  # part of a return of unapplied money, which is open or returned as a whole
+        )
         ALREADY_FAILED = "already_failed"  # the wallet was already credited
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -48,6 +63,12 @@ class PayoutReturn(models.Model):
     actor = models.CharField(max_length=254)
     extra_members = FreeTextJSONField(default=dict, blank=True)  # unknown members, truncated
     at = models.DateTimeField()
+    # The decision of staff about an unmatched return; empty while open, and where none was needed.
+    resolution = FreeTextField(max_length=255, blank=True, default="", db_default="")
+    resolved_by = models.CharField(max_length=254, blank=True, default="", db_default="")
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar = PayoutReturnQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -57,7 +78,29 @@ class PayoutReturn(models.Model):
                 | Q(applied="unmatched") & ~Q(why=""),
                 name="returns_are_applied_or_not",
             ),
+            models.CheckConstraint(
+                condition=Q(resolved_at__isnull=True, resolution="", resolved_by="")
+                | Q(resolved_at__isnull=False) & ~Q(resolution="") & ~Q(resolved_by=""),
+                name="return_resolutions_have_reason_and_actor",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["id"],
+                condition=Q(applied="unmatched", resolved_at__isnull=True),
+                name="payout_returns_open",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{money(self.amount, self.currency)} ({self.applied})"
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it awaits a decision."""
+        return self.applied == self.Applied.UNMATCHED and self.resolved_at is None
+
+    @property
+    def is_bookable(self) -> bool:
+        """Return whether the ledger can take the amount."""
+        return self.amount <= LARGEST_ENTRY

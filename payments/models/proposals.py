@@ -1,9 +1,9 @@
-"""Proposals: actions of staff that move money, which a second person confirms."""
+"""Proposals: actions of staff that move money or change rights, which a second person confirms."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import F, Q
@@ -22,7 +22,10 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
 
 
 class Proposal(models.Model):
-    """An action that a staff member proposes and another one confirms or declines. Amounts are minor units."""
+    """An action that a staff member proposes and another one confirms or declines. Amounts are minor units.
+
+    Rights, fees and connectors have no amount and no currency; rights and default fees belong to no business.
+    """
 
     class Action(models.TextChoices):
         """The proposed action. Comments say what `target` is the id of."""
@@ -35,6 +38,19 @@ class Proposal(models.Model):
         REVERSE_PAYOUT = "reverse_payout", "Reverse a payout"  # the transaction
         RESOLVE_TRANSACTION = "resolve_transaction", "Resolve an unknown transaction"  # the transaction
         RESOLVE_OPERATION = "resolve_operation", "Resolve an unknown operation"  # the operation
+        ASSIGN_UNCLAIMED = "assign_unclaimed", "Assign an unclaimed transfer"  # the unclaimed transfer
+        WRITE_OFF_UNCLAIMED = (
+            "write_off_unclaimed",
+            "Write off an unclaimed transfer",
+        )  # the unclaimed transfer
+        MATCH_RETURN = "match_return", "Match a payout return"  # the payout return
+        WRITE_OFF_RETURN = "write_off_return", "Write off a payout return"  # the payout return
+        # Of these, an id that `rights` computes
+        CHANGE_USER = "change_user", "Change the rights of a user"
+        CHANGE_GROUP = "change_group", "Change a group of staff"
+        AGREE_FEE = "agree_fee", "Agree a fee"
+        CHOOSE_CONNECTORS = "choose_connectors", "Choose the connectors of a business"
+        DECLARE_ACCOUNT = "declare_account", "Declare two accounts to be the same"  # the former account
 
     class State(models.TextChoices):
         OPEN = "open"  # awaits a second person
@@ -45,10 +61,16 @@ class Proposal(models.Model):
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     action = models.CharField(max_length=20, choices=Action.choices)
     target = models.UUIDField()
-    business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
-    currency = models.CharField(max_length=3)
+    business = models.ForeignKey(
+        Business, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    currency = models.CharField(max_length=3, blank=True)
     amount = models.BigIntegerField()
     parameters = models.JSONField(default=dict)  # plain text by name, never a secret
+    # The state and amounts that it was made about (`made_about`), and the ids of the users who had the right to confirm
+    # it then. None in rows of earlier releases, which can't be confirmed.
+    made_about: Any = models.JSONField(null=True)
+    confirmers = models.JSONField(null=True)
     reason = FreeTextField(max_length=255)
     evidence = FreeTextField(max_length=2000, blank=True)
     state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)

@@ -15,7 +15,7 @@ class Reconciliation(models.Model):
         """The issuer of a statement, or "both" if one file covers everything."""
 
         ACQUIRER = "acquirer"  # card payments and refunds
-        BANK = "bank"  # transfers into virtual accounts, and payouts
+        BANK = "bank"  # transfers into virtual accounts, top-ups, and payouts
         BOTH = "both"
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -24,6 +24,7 @@ class Reconciliation(models.Model):
     file_hash = models.CharField(max_length=64)  # SHA-256 of its bytes
     first_day = models.DateField()
     last_day = models.DateField()
+    currency = models.CharField(max_length=3, blank=True, default="", db_default="")  # empty: all
     matched = models.PositiveIntegerField()
     different = models.PositiveIntegerField()
     missing_here = models.PositiveIntegerField()

@@ -17,12 +17,19 @@ from django.db.models.functions import Upper
 from kit import banks
 from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import insert, update_if_unchanged
-from kit.money import money
+from kit.money.money import money
 from merchants.models import Business
 from payments.models.links import Checkout, PaymentLink
 from payments.models.state_errors import AlreadyTransitioned
-from payments.outcomes import MISMATCH_CODE, PROCESSING, Outcome, transfer_received
-from payments.status_names import outcome_name
+from payments.rules.outcomes import (
+    MISMATCH_CODE,
+    PARTLY_APPROVED,
+    PROCESSING,
+    REVERSED,
+    Outcome,
+    transfer_received,
+)
+from payments.rules.status_names import outcome_name
 from virtual_accounts.models import Session
 
 if TYPE_CHECKING:
@@ -43,6 +50,9 @@ MOST_CARD_NUMBER_MISMATCHES = 5
 def retry_window() -> timedelta:
     """Return how long a bank keeps the reference of an order. Older orders are never retried."""
     return timedelta(hours=settings.BANK_MEMORY)
+
+
+LONGEST_ACCOUNT = 300  # characters of a connector's account: a host name has up to 253
 
 
 class TransactionQuerySet(models.QuerySet["Transaction"]):
@@ -140,18 +150,20 @@ class Transaction(models.Model):
         APPROVED = "approved"  # the funds await release
         RELEASED = "released"  # the funds are in the wallet; final
 
+    # What it is. Every kind has all of these; `card_number_*` only cards.
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     business = models.ForeignKey(
         Business, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
     reference = models.CharField(max_length=100)
-    # Keyed hashes for idempotency: of the request without its card numbers, and of the card numbers. Decision 0062.
+    # Keyed hashes for idempotency: of the request without its card numbers, and of the card numbers. Decision 0017.
     fingerprint = models.CharField(max_length=64, blank=True)
     card_number_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
     card_number_mismatches = models.PositiveSmallIntegerField(default=0, db_default=0)
     request_type = models.CharField(max_length=10, choices=RequestType.choices)
     method = models.CharField(max_length=16, choices=Method.choices)
 
+    # Where it stands. `refund_status` and `settle_status` of payments only, the others of every kind.
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
     awaiting = models.CharField(max_length=8, choices=Awaiting.choices, blank=True, default=Awaiting.RAIL)
     refund_status = models.CharField(max_length=20, choices=RefundStatus.choices, default=RefundStatus.NONE)
@@ -159,6 +171,8 @@ class Transaction(models.Model):
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
     response_summary = FreeTextField(max_length=255, default=PROCESSING.summary)
 
+    # The money. A card check has an amount of 0 and no fee; captures and 3-D Secure are card payments', refunds payments',
+    # returns payouts'.
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     fee = models.BigIntegerField(default=0)
@@ -172,6 +186,7 @@ class Transaction(models.Model):
     amount_being_refunded = models.BigIntegerField(default=0)  # requested, no answer yet
     amount_returned = models.BigIntegerField(default=0, db_default=0)  # payouts: sum of its returns
 
+    # What the merchant said about it, each empty if it didn't. `redirect_url` of card payments only.
     narration = FreeTextField(max_length=255, blank=True)
     metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
     payment_ip = models.GenericIPAddressField(null=True, blank=True)
@@ -179,6 +194,8 @@ class Transaction(models.Model):
     customer_name = FreeTextField(max_length=255, blank=True)
     customer_email = models.CharField(max_length=254, blank=True)
     customer_reference = models.CharField(max_length=100, blank=True)
+    # The other side: the session of a transfer payment, the link of a link's payment, the account of a payout, the card of
+    # a card payment or check. The others are empty.
     session = models.OneToOneField(  # virtual accounts: where the money is expected
         Session, on_delete=models.PROTECT, null=True, related_name="payment"
     )
@@ -198,7 +215,11 @@ class Transaction(models.Model):
     card_expiry_month = models.CharField(max_length=2, blank=True)
     card_expiry_year = models.CharField(max_length=4, blank=True)
 
+    # The rail's side. All empty for transfer payments, which are sent to no rail; trace numbers, code and descriptor are
+    # those of cards.
     connector = models.CharField(max_length=20, blank=True)  # the connector that it was sent to
+    # Its account there: only this account is asked about it. Empty until release 0.2.
+    account = models.CharField(max_length=LONGEST_ACCOUNT, blank=True, default="", db_default="")
     # Ours, sent to the rail: with these an unanswered request is asked about again.
     system_trace_audit_number = models.CharField(max_length=6, blank=True)
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
@@ -209,6 +230,7 @@ class Transaction(models.Model):
     authorization_code = models.CharField(max_length=6, blank=True)
     merchant_descriptor = models.CharField(max_length=22, blank=True)
 
+    # Its moments. Queries are of what a rail was asked, `expires_at` of card payments.
     next_query_at = models.DateTimeField(null=True)  # while awaiting the rail
     query_leased_until = models.DateTimeField(null=True)  # one process asks the rail until then
     queries_made = models.PositiveSmallIntegerField(default=0)
@@ -430,12 +452,31 @@ class Transaction(models.Model):
             self.Awaiting.RAIL, next_query_at=query_at, also=("query_leased_until",), cause=cause, now=now
         )
 
-    def await_reversal(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
-        """Wait for the reversal of an order whose outcome is unknown. From now on it can only be reversed.
+    def await_reversal(
+        self, *, query_at: datetime, cause: Transition.Cause, now: datetime, is_partly_approved: bool = False
+    ) -> None:
+        """Wait for the reversal of an order whose outcome is unknown, or which was approved in part.
+
+        From now on it can only be reversed.
 
         :raises AlreadyTransitioned: its answer has arrived in the meantime
         """
-        self._await(self.Awaiting.REVERSAL, next_query_at=query_at, cause=cause, now=now)
+        also: tuple[str, ...] = ()
+        if is_partly_approved:
+            self.gateway_code = PARTLY_APPROVED.gateway_code
+            self.query_leased_until = None  # of the request that received the answer
+            also = ("gateway_code", "query_leased_until")
+        self._await(self.Awaiting.REVERSAL, next_query_at=query_at, also=also, cause=cause, now=now)
+
+    @property
+    def is_partly_approved(self) -> bool:
+        """Return whether the acquirer approved a smaller amount, which is or was reversed."""
+        return self.gateway_code == PARTLY_APPROVED.gateway_code
+
+    @property
+    def reversed_outcome(self) -> Outcome:
+        """Return the outcome of a transaction whose reversal was confirmed."""
+        return PARTLY_APPROVED if self.is_partly_approved else REVERSED
 
     def authorise(
         self, answer: RailAnswer, *, until: datetime, cause: Transition.Cause, now: datetime
@@ -472,10 +513,10 @@ class Transaction(models.Model):
         self.finished_at = now
         return self._transition("status", before, self.status, cause=cause, now=now)
 
-    def schedule_next_query(self, *, query_at: datetime) -> None:
+    def schedule_next_query(self, *, query_at: datetime, queries_made: int) -> None:
         """Schedule the next query of an unknown outcome, and release the lease."""
         self.next_query_at, self.query_leased_until = query_at, None
-        self.queries_made += 1
+        self.queries_made = queries_made
         self.save(update_fields=["next_query_at", "query_leased_until", "queries_made"])
 
     def fail(self, outcome: Outcome, *, cause: Transition.Cause, now: datetime) -> Transition:

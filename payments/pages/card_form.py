@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kit.display_names import has_control_character
-from kit.masking import LENGTHS, has_card_number, passes_luhn
-from payments.cards import Card, CardSecret, brand_of
+from kit.db.card_number_fields import holds_number
+from kit.text.display_names import has_control_character, pasted
+from kit.text.masking import LENGTHS, has_card_number, passes_luhn
+from payments.rules.cards import Card, CardSecret, brand_of, has_expired
 
 LONGEST_NAME = 100
 LONGEST_EXPIRY = 10
-SEPARATORS = str.maketrans("", "", " -\u00a0\u2009\u2010\u2011\u2012\u2013")
-EXPIRY = re.compile(r"(0?[1-9]|1[0-2])[/ -]{0,3}(?:20)?([0-9]{2})\Z")
+SEPARATORS = str.maketrans("", "", " -\u2012\u2013")
+EXPIRY = re.compile(r"(0?[1-9]|1[0-2])[/ \u2012\u2013-]{0,3}(?:20)?([0-9]{2})\Z")
+YEAR_FIRST = re.compile(r"\A(20[0-9]{2})[/-](0?[1-9]|1[0-2])\Z")  # HTML, autofill "cc-exp"
 CODE = re.compile(r"[0-9]{3,4}\Z")
 
 
@@ -27,6 +29,13 @@ class CardForm:
     name: str = ""
     errors: dict[str, str] = field(default_factory=dict)
 
+    def entries(self) -> dict[str, str]:
+        """Return what a browser may keep. Digits are left out where they could be those of a card or a code."""
+        return {
+            "expiry": self.expiry if EXPIRY.match(self.expiry) else "",
+            "name": "" if any(each.isdigit() for each in self.name) else self.name,
+        }
+
     def error_list(self) -> list[tuple[str, str]]:
         """Return the errors with the ids of their fields, in the order of a card."""
         return [
@@ -37,19 +46,20 @@ class CardForm:
 def read_card(data: Mapping[str, Any], *, now: datetime) -> tuple[CardForm, Card | None]:
     """Read a submitted card. Returns the form, and the card if all of it is valid.
 
-    The payer may write the number with blanks or hyphens, and the expiry as MM/YY, MMYY or MM/YYYY.
+    The payer may write the number with blanks or hyphens, and the expiry as MM/YY, MMYY or MM/YYYY. Browsers may fill it
+    in as YYYY-MM.
     """
-    number = str(data.get("number", "")).translate(SEPARATORS).strip()
-    code = str(data.get("code", "")).translate(SEPARATORS).strip()
+    entered = {name: pasted(str(data.get(name, ""))) for name in ("number", "expiry", "name", "code")}
+    number, code = (entered[name].translate(SEPARATORS).strip() for name in ("number", "code"))
     form = CardForm(
-        expiry=_shown_again(str(data.get("expiry", "")))[:LONGEST_EXPIRY],
-        name=_shown_again(str(data.get("name", "")))[:LONGEST_NAME],
+        expiry=_shown_again(entered["expiry"])[:LONGEST_EXPIRY],
+        name=_shown_again(entered["name"])[:LONGEST_NAME],
     )
-    expiry = EXPIRY.match(form.expiry)
+    expiry = EXPIRY.match(YEAR_FIRST.sub(r"\2/\1", form.expiry))
     checks = {
         "number": _number_fault(number),
         "expiry": _expiry_fault(expiry, now=now),
-        "name": _name_fault(str(data.get("name", ""))),
+        "name": _name_fault(entered["name"], number),
         "code": ""
         if CODE.match(code)
         else "Enter the 3 or 4 digits of the security code, usually on the back.",
@@ -87,15 +97,15 @@ def _number_fault(number: str) -> str:
 def _expiry_fault(expiry: re.Match[str] | None, *, now: datetime) -> str:
     if expiry is None:
         return "Enter the expiry date as on the card, such as 03/29."
-    if (2000 + int(expiry[2]), int(expiry[1])) < (now.year, now.month):
+    if has_expired(month=expiry[1], year=f"20{expiry[2]}", now=now):
         return "This card has expired. Use another card."
     return ""
 
 
-def _name_fault(name: str) -> str:
+def _name_fault(name: str, number: str) -> str:
     if not name.strip():
         return "Enter the name on the card."
-    if has_card_number(name):
+    if has_card_number(name) or (number and holds_number(name, number)):
         return "Do not enter your card number here."
     if len(" ".join(name.split())) > LONGEST_NAME:
         return f"Enter at most {LONGEST_NAME} characters."

@@ -7,10 +7,9 @@ protection is needed.
 import math
 import re
 from datetime import datetime
-from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -18,18 +17,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the URL's token authenticates)
 
 from kit.db import clock
-from payments import outcomes, sandbox_triggers
+from kit.text.display_names import pasted
+from merchants.people.access import NO_ACCOUNT, Limit, Who, open_to
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending
+from payments.pages.payer_requests import SeeOther, is_browser
+from payments.pages.return_addresses import with_parameters
+from payments.rules import outcomes, sandbox_triggers
 from payments.services.cards import challenges
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,43}\Z")
-
-
-class ReturnToMerchant(HttpResponseRedirect):
-    """303 See Other, so that the browser doesn't post the payer's answer to the merchant."""
-
-    status_code = 303
+# In the query of this page after a POST: why the form was refused, or that the payer goes on to the merchant.
+REFUSED, WRONG_CODE, NOT_CHECKED, ANSWERED = "refused", "wrong-code", "not-checked", "answered"
 
 
 PAID = Ending("success", "Payment approved", "You have paid. There is nothing more to do here.")
@@ -58,6 +57,13 @@ FAILURES = {
 }
 
 
+@open_to(
+    Who.PAYER,
+    writers=Who.PAYER,
+    action="enter the code, or decline",
+    never_asks=NO_ACCOUNT,
+    limits=(Limit.CHALLENGE,),
+)
 @method_decorator([csrf_exempt, never_cache], name="dispatch")
 class ChallengePage(View):
     """Show the merchant and the amount, accept the payer's code or refusal, and redirect back."""
@@ -65,6 +71,7 @@ class ChallengePage(View):
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return _page(request, _find(token))
 
+    # Every answer is a redirect, so that a browser keeps no POST in its history.
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         challenge = _find(token)
         now = clock.now()
@@ -72,15 +79,17 @@ class ChallengePage(View):
             if request.POST.get("action") == "decline":
                 payment = challenges.decline(challenge=challenge, now=now)
             else:
-                code = "".join(request.POST.get("code", "").split())
+                code = "".join(pasted(request.POST.get("code", "")).split())
                 payment = challenges.approve(challenge=challenge, code=code, now=now)
         except challenges.WrongCode:
-            return _page(request, challenge, is_wrong=True)
+            return SeeOther(f"{request.path}?{REFUSED}={WRONG_CODE}")
         except challenges.CodeNotChecked:
-            return _page(request, challenge, is_silent=True)
+            return SeeOther(f"{request.path}?{REFUSED}={NOT_CHECKED}")
         except challenges.ChallengeClosed:
-            return _page(request, _find(token))
-        return ReturnToMerchant(return_address(payment))
+            return SeeOther(request.path)
+        if payment.payment_link_id is None and is_browser(request):
+            return SeeOther(f"{request.path}?{ANSWERED}")
+        return SeeOther(return_address(payment))
 
 
 def return_address(payment: Transaction) -> str:
@@ -88,11 +97,8 @@ def return_address(payment: Transaction) -> str:
 
     Replaces existing parameters with these names and leaves the others unchanged.
     """
-    parts = urlsplit(payment.redirect_url)
-    ours = {"reference": payment.reference, "id": payment.pk, "status": payment.status}
-    kept = [part for part in parts.query.split("&") if unquote_plus(part.partition("=")[0]) not in ours]
-    query = "&".join([*kept, urlencode(ours)]) if parts.query else urlencode(ours)
-    return urlunsplit(parts._replace(query=query))
+    ours = {"reference": payment.reference, "id": str(payment.pk), "status": payment.status}
+    return with_parameters(payment.redirect_url, ours, replacing=ours)
 
 
 def _find(token: str) -> Challenge:
@@ -101,31 +107,26 @@ def _find(token: str) -> Challenge:
     return get_object_or_404(Challenge.objects.select_related("transaction__business"), token=token)
 
 
-def _page(
-    request: HttpRequest, challenge: Challenge, *, is_wrong: bool = False, is_silent: bool = False
-) -> HttpResponse:
+def _page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     payment = challenge.transaction
     minutes_left = _minutes_left(payment, now=clock.now())
-    response = render(
+    refused = request.GET.get(REFUSED)
+    return render(
         request,
         "payments/challenge.html",
         {
             "payment": payment,
             "merchant": payment.business.name,
             "return_address": return_address(payment),
-            "is_wrong": is_wrong,
-            "is_silent": is_silent,
+            "is_wrong": refused == WRONG_CODE and challenge.wrong_codes > 0,
+            "is_silent": refused == NOT_CHECKED,
+            "returns": ANSWERED in request.GET,
             "tries_left": challenge.tries_left,
             "minutes_left": minutes_left,
             "ending": None if minutes_left else _ending(payment),
             "sandbox_code": sandbox_triggers.ONE_TIME_CODE if settings.SANDBOX else "",
         },
     )
-    # form-action also limits redirects after the form is submitted. Merchants may redirect on to other hosts, so
-    # allow the scheme and not only the origin. A payment of a link returns through our own checkout.
-    last = payment.redirect_url if payment.payment_link is None else payment.payment_link.redirect_url
-    response.headers["X-Form-Action"] = f"{urlsplit(last).scheme}:" if last else ""
-    return response
 
 
 def _minutes_left(payment: Transaction, *, now: datetime) -> int:

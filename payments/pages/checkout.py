@@ -1,7 +1,7 @@
 """The pages of a checkout: pay by card or transfer, wait, and the receipt.
 
 The address holds the payer's credential. Each page is the state of the checkout at this moment; every POST answers
-303, or the page again with what is wrong.
+303, or says why nothing can be done.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from datetime import datetime, timedelta
 from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kit.colours import is_ground
 from kit.db import clock
+from merchants.people.access import Limit, public_page
 from payments.models import Checkout, InvalidState, PaymentLink, Transaction
 from payments.pages import link_notices
 from payments.pages.card_form import CardForm, read_card
@@ -29,25 +29,35 @@ from payments.pages.ending import Ending
 from payments.pages.payer_requests import (
     PageView,
     SeeOther,
+    is_browser,
     may_ask_state,
     notice,
+    payer_form,
     payer_page,
+    payer_view,
     unknown_address,
 )
+from payments.pages.refused_forms import refuse, refused_form
 from payments.pages.return_addresses import return_address
 from payments.rails import RailUnavailable
 from payments.representation import challenge_address
-from payments.sandbox_guide import payer_test_cards
-from payments.services import checkouts
-from payments.services.checkout_limits import CardRests, LimitReached
+from payments.sandbox.sandbox_guide import payer_test_cards
+from payments.sandbox.simulated_transfers import simulated_notice
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkout_limits import CardRests, LimitReached
 from payments.services.fee_rules import NoPrice
-from payments.services.link_uses import AddressHoldsTooMany, AnotherAttempt, AttemptNotBegun, CheckoutClosed
+from payments.services.links.link_uses import (
+    AddressHoldsTooMany,
+    AnotherAttempt,
+    AttemptNotBegun,
+    CheckoutClosed,
+)
 from payments.services.transfers import incoming
-from payments.simulated_transfers import simulated_notice
 
 RECEIPT_LIFETIME = timedelta(days=180)
 CARD, TRANSFER = "card", "virtual_account"
-State, Status, Awaiting = Checkout.State, Transaction.Status, Transaction.Awaiting
+RESTS_UNTIL = "rests_until"  # among the errors of a refused form: the time until which no card is accepted
+State, Awaiting = Checkout.State, Transaction.Awaiting
 
 UNAVAILABLE = Ending(
     "warning", "This way to pay is not available at the moment", "Try again later, or pay another way."
@@ -103,19 +113,21 @@ def on_checkout(view: Callable[[HttpRequest, Seen], HttpResponse], *, is_counted
     return page
 
 
+@payer_view
 @require_safe
 @on_checkout
 def checkout_page(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """Show the checkout's present state. A paid one redirects to the merchant or the receipt."""
+    """Show the checkout's present state. A paid one leads to the merchant or the receipt."""
     if seen.state == State.PAID:
-        return SeeOther(after_success(seen))
+        return _paid(request, seen)
     if seen.state == State.PAYING:
         return _paying(request, seen)
     if seen.state == State.CLOSED:
         return _show(request, "closed", seen, **_why_it_failed(seen.last))
-    return _open(request, seen, method=request.GET.get("method", ""))
+    return _open(request, seen)
 
 
+@payer_form("pay by card", Limit.DECLINES, readers=None)
 @require_POST
 @on_checkout
 def card(request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -124,21 +136,23 @@ def card(request: HttpRequest, seen: Seen) -> HttpResponse:
         return SeeOther(seen.address)
     form, given = read_card(request.POST, now=seen.now)
     if given is None:
-        return _open(request, seen, method=CARD, form=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _refuse_card(seen, form)
     try:
         payment = checkouts.pay_by_card(
             checkout=seen.checkout, card=given, attempt_number=_attempt_number(request), now=seen.now
         )
     except CardRests:
         form.errors["number"] = "Use another card."
-        return _open(request, seen, method=CARD, form=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _refuse_card(seen, form)
     except LimitReached as limit:
-        return _cards_rest(request, seen, limit)
+        until = link_notices.clock_time(limit.until, seen.link)
+        return refuse(seen.address, entries={}, errors={RESTS_UNTIL: until}, method=TRANSFER)
     except (AttemptNotBegun, RailUnavailable, NoPrice) as refused:
         return _not_begun(request, seen, refused)
-    return SeeOther(_next_address(payment, seen))
+    return SeeOther(_next_address(request, payment, seen))
 
 
+@payer_form("get an account number", readers=None)
 @require_POST
 @on_checkout
 def transfer(request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -153,19 +167,24 @@ def transfer(request: HttpRequest, seen: Seen) -> HttpResponse:
     return SeeOther(seen.address)
 
 
-@require_POST
+@payer_form("end an attempt to pay")
+@require_http_methods(["GET", "HEAD", "POST"])
 @on_checkout
 def end(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """End the pending attempt, so that the payer can pay another way. A transfer's payer is asked first."""
+    """End the pending attempt, so that the payer can pay another way. A transfer's payer is asked first, by GET."""
     pending = seen.last
-    if seen.state == State.PAYING and pending is not None:
-        if pending.is_transfer_payment and request.POST.get("step") != "confirmed":
-            return _show(request, "end", seen)
-        with suppress(InvalidState):  # it has just finished another way: show that
-            checkouts.end_attempt(pending)
+    if seen.state != State.PAYING or pending is None:
+        return SeeOther(seen.address)
+    if request.method != "POST":
+        return _show(request, "end", seen) if pending.is_transfer_payment else SeeOther(seen.address)
+    if pending.is_transfer_payment and request.POST.get("step") != "confirmed":
+        return SeeOther(request.path)
+    with suppress(InvalidState):  # it has just finished another way: show that
+        checkouts.end_attempt(pending)
     return SeeOther(seen.address)
 
 
+@payer_view
 @require_safe
 @partial(on_checkout, is_counted=False)  # its own limit is per checkout: many payers share an address
 def state(_request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -175,6 +194,7 @@ def state(_request: HttpRequest, seen: Seen) -> HttpResponse:
     return JsonResponse({"state": str(seen.state)})
 
 
+@payer_view
 @require_safe
 @on_checkout
 def receipt(request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -186,6 +206,7 @@ def receipt(request: HttpRequest, seen: Seen) -> HttpResponse:
     return _show(request, "receipt", seen, payment=seen.last)
 
 
+@payer_form("simulate a transfer", readers=None)
 @require_POST
 @on_checkout
 def simulate(_request: HttpRequest, seen: Seen) -> HttpResponse:
@@ -199,6 +220,7 @@ def simulate(_request: HttpRequest, seen: Seen) -> HttpResponse:
     return SeeOther(seen.address)
 
 
+@public_page
 @require_safe
 def theme(_request: HttpRequest, colour: str) -> HttpResponse:
     """Return the merchant's colour as a stylesheet of our own origin, because nothing is inline."""
@@ -211,18 +233,29 @@ def theme(_request: HttpRequest, colour: str) -> HttpResponse:
     )
 
 
-def after_success(seen: Seen) -> str:
+def _paid(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Lead the payer to the merchant's page, a browser by a page of ours, or redirect to the receipt."""
+    if seen.link.redirect_url and is_browser(request):
+        return _show(request, "return", seen)
+    return SeeOther(_after_success(seen))
+
+
+def _after_success(seen: Seen) -> str:
     """Return where the payer goes after success: the merchant's page, or the receipt."""
     return return_address(seen.link, seen.last) or reverse("receipt", args=[seen.checkout.token])
 
 
-def _next_address(payment: Transaction, seen: Seen) -> str:
+def _next_address(request: HttpRequest, payment: Transaction, seen: Seen) -> str:
     """Return where the payer goes after an attempt by card: to the bank, to the end, or back to the checkout."""
     if payment.awaiting == Awaiting.PAYER:
         return challenge_address(payment.challenge.token)
-    if payment.status == Status.SUCCESS:
-        return after_success(Seen(seen.checkout, [*seen.attempts, payment], State.PAID, seen.now))
+    if payment.status == Transaction.Status.SUCCESS and not (seen.link.redirect_url and is_browser(request)):
+        return _after_success(Seen(seen.checkout, [*seen.attempts, payment], State.PAID, seen.now))
     return seen.address
+
+
+def _refuse_card(seen: Seen, form: CardForm) -> HttpResponse:
+    return refuse(seen.address, entries=form.entries(), errors=form.errors, method=CARD)
 
 
 def _attempt_number(request: HttpRequest) -> int:
@@ -251,32 +284,27 @@ def _transfer(request: HttpRequest, seen: Seen, payment: Transaction) -> HttpRes
     )
 
 
-def _open(
-    request: HttpRequest,
-    seen: Seen,
-    *,
-    method: str,
-    form: CardForm | None = None,
-    status: int = HTTPStatus.OK,
-    rest: LimitReached | None = None,
-) -> HttpResponse:
+def _open(request: HttpRequest, seen: Seen) -> HttpResponse:
     methods = checkouts.methods_of(seen.link)
     if not methods:
         return _notice(
             request, seen, link_notices.NO_METHOD, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=300
         )
-    wanted = method or (seen.last.method if seen.last is not None else seen.checkout.method)
+    last = seen.last
+    wanted = request.GET.get("method") or (last.method if last is not None else seen.checkout.method)
+    refused = refused_form(request)
+    entries, errors = refused or ({}, {})
     chosen = wanted if wanted in methods else methods[0]
     return _show(
         request,
         "card" if chosen == CARD else "choose_transfer",
         seen,
-        status=status,
         methods=methods,
         chosen=chosen,
-        form=form or CardForm(),
-        **_why_it_failed(seen.last if form is None else None),
-        rests_until=link_notices.clock_time(rest.until, seen.link) if rest is not None else "",
+        rests_until=errors.pop(RESTS_UNTIL, ""),
+        form=CardForm(**entries, errors=errors),
+        is_lost=refused == ({}, {}),
+        **_why_it_failed(last if refused is None else None),
         test_cards=payer_test_cards() if settings.SANDBOX else (),
     )
 
@@ -284,12 +312,6 @@ def _open(
 def _why_it_failed(failed: Transaction | None) -> dict[str, Any]:
     """Return what a page says about the last attempt, which failed, if there was one."""
     return {"failed": failed, "failure": reason_for_payer(failed) if failed is not None else ""}
-
-
-def _cards_rest(request: HttpRequest, seen: Seen, limit: LimitReached) -> HttpResponse:
-    response = _open(request, seen, method=TRANSFER, status=HTTPStatus.TOO_MANY_REQUESTS, rest=limit)
-    response.headers["Retry-After"] = str(int((limit.until - seen.now).total_seconds()))
-    return response
 
 
 def _not_begun(request: HttpRequest, seen: Seen, refused: Exception) -> HttpResponse:
@@ -313,10 +335,8 @@ def _notice(request: HttpRequest, seen: Seen, ending: Ending, **options: Any) ->
     return notice(request, ending, checkout=seen.checkout, **link_notices.shown(seen.link), **options)
 
 
-def _show(
-    request: HttpRequest, page: str, seen: Seen, *, status: int = HTTPStatus.OK, **context: Any
-) -> HttpResponse:
-    response = render(
+def _show(request: HttpRequest, page: str, seen: Seen, **context: Any) -> HttpResponse:
+    return render(
         request,
         f"payments/checkout/{page}.html",
         {
@@ -328,9 +348,4 @@ def _show(
             "now": seen.now,
             **context,
         },
-        status=status,
     )
-    if seen.link.redirect_url:
-        # Browsers hold form-action against every redirect after a form, the last of which leads to the merchant.
-        response.headers["X-Form-Action"] = f"{urlsplit(seen.link.redirect_url).scheme}:"
-    return response

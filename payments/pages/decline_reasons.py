@@ -1,7 +1,7 @@
 """Why an attempt failed, in words for the payer. Codes, fraud and stolen cards are never mentioned."""
 
-from payments import outcomes
 from payments.models import Transaction
+from payments.rules import outcomes
 from virtual_accounts.models import Session
 
 BY_CODE = {

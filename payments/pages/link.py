@@ -1,6 +1,7 @@
 """The page of a payment link: what is paid for, and the form that begins a checkout.
 
-GET reads only: messengers fetch a link while it is typed. It needs neither JavaScript nor cookies.
+GET reads only: messengers fetch a link while it is typed. It needs neither JavaScript nor cookies:
+without them, a refused form comes back empty.
 """
 
 from datetime import datetime
@@ -13,20 +14,24 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from kit.db import clock
-from merchants.request_actors import client_address
+from merchants.people.access import Limit
+from merchants.people.request_actors import client_address
 from payments.models import Checkout, PaymentLink
 from payments.models.links import CHECKOUT_LIFETIME
 from payments.pages import link_notices
 from payments.pages.link_form import LinkForm
-from payments.pages.payer_requests import SeeOther, network, notice, payer_page, unknown_address
+from payments.pages.payer_requests import SeeOther, network, notice, payer_form, payer_page, unknown_address
+from payments.pages.refused_forms import refuse, refused_form
 from payments.pages.return_addresses import return_address
-from payments.services import checkouts, link_counts, links
-from payments.services.checkout_limits import LimitReached
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkout_limits import LimitReached
+from payments.services.links import link_counts, links
 
 RESUME = "resume"  # cookie with the token of the payer's last checkout; proves nothing
 ROBOTS = ("bot", "crawl", "spider", "preview", "facebookexternalhit", "whatsapp", "slurp", "curl", "python")
 
 
+@payer_form("begin a payment", Limit.CHECKOUTS)
 @require_http_methods(["GET", "HEAD", "POST"])
 @payer_page
 def link_page(request: HttpRequest, slug: str) -> HttpResponse:
@@ -65,7 +70,7 @@ def _begin(request: HttpRequest, link: PaymentLink, form: LinkForm, *, now: date
         )
     form.read(request.POST)
     if form.details is None:
-        return _page(request, link, form, now=now, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return refuse(reverse("link", args=[link.slug]), entries=form.entries(), errors=form.errors)
     try:
         checkout = checkouts.begin(
             link=link,
@@ -95,20 +100,20 @@ def _begin(request: HttpRequest, link: PaymentLink, form: LinkForm, *, now: date
     return response
 
 
-def _page(
-    request: HttpRequest, link: PaymentLink, form: LinkForm, *, now: datetime, status: int = HTTPStatus.OK
-) -> HttpResponse:
+def _page(request: HttpRequest, link: PaymentLink, form: LinkForm, *, now: datetime) -> HttpResponse:
+    refused = refused_form(request)
+    form.values, form.errors = refused or ({}, {})
     return render(
         request,
         "payments/link.html",
         {
             **link_notices.shown(link),
             "form": form,
+            "is_lost": refused == ({}, {}),
             "return_address": return_address(link, None),
             "resumed": _resumable(request, link, now=now),
             "held": link_notices.all_held(link, now=now) if link_notices.is_all_held(link) else None,
         },
-        status=status,
     )
 
 

@@ -8,20 +8,21 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
 
-from kit.amount_input import InvalidAmount, minor_units
-from kit.display_names import has_control_character
-from kit.masking import has_card_number
-from kit.money import money
+from kit.money.amount_input import InvalidAmount, minor_units
+from kit.money.money import money
+from kit.text.display_names import has_control_character, pasted
+from kit.text.masking import has_card_number
 from payments.models import PaymentLink
-from payments.services.checkouts import Details
+from payments.services.checkouts.checkouts import Details
 
 LONGEST_NAME = 100
 LONGEST_ANSWER = 200
+LONGEST_SHOWN = 300  # more than any field accepts, so that a text that was cut isn't accepted
 PHONE_LENGTHS = range(7, 16)  # digits of an international number
 CARD_NUMBER_HERE = "Do not enter your card number here."
-# One in ten of such numbers passes the check of card numbers, and would be stored masked.
+# Some numbers of other countries are also numbers that card schemes issue, and would be stored masked.
 WITHOUT_COUNTRY = "Enter this number without its country code, such as 0803 123 4567."
-COUNTRY_CODE = re.compile(r"\+|00|234")
+COUNTRY_CODE = re.compile(r"\+|00")
 QUANTITY = re.compile(r"[0-9]{1,3}\Z")
 ANSWER = "field_"  # prefix of the names of the merchant's own fields
 
@@ -59,7 +60,7 @@ class LinkForm:
 
     def read(self, data: Mapping[str, Any]) -> None:
         """Read a submitted form and set `details`, or `errors` by field."""
-        self.values = {name: str(value) for name, value in data.items()}
+        self.values = {name: pasted(str(value)) for name, value in data.items()}
         amount, quantity, method = self._amount(), self._quantity(), self._method()
         texts = {question.name: self._text(question) for question in self.questions()}
         if self.errors:
@@ -83,10 +84,13 @@ class LinkForm:
         """Return the fields that the payer fills in, apart from amount, quantity and method."""
         return [*self._asked(), *self._own()]
 
+    def entries(self) -> dict[str, str]:
+        """Return what a browser may keep of the entries, by field."""
+        return {name: _shown_again(self.values[name]) for name in self._names() if name in self.values}
+
     def error_list(self) -> list[tuple[str, str]]:
         """Return the errors with the ids of their fields, in the order of the page."""
-        order = ["amount", "quantity", "method", *(question.name for question in self.questions())]
-        return [(name, self.errors[name]) for name in order if name in self.errors]
+        return [(name, self.errors[name]) for name in self._names() if name in self.errors]
 
     @property
     def amount_text(self) -> str:
@@ -101,6 +105,9 @@ class LinkForm:
         """Return the chosen method, by default the first of the link."""
         chosen = self.values.get("method", "")
         return chosen if chosen in self.methods else next(iter(self.methods), "")
+
+    def _names(self) -> list[str]:
+        return ["amount", "quantity", "method", *(question.name for question in self.questions())]
 
     def _asked(self) -> list[Question]:
         known = {"name": self.link.customer_name, "email": self.link.customer_email}
@@ -130,7 +137,7 @@ class LinkForm:
         link = self.link
         if link.amount is not None:
             return link.amount
-        low, high = link.amount_min or 0, link.amount_max or 0
+        low, high = link.smallest_entered_amount, link.amount_max or 0
         try:
             amount = minor_units(self.values.get("amount", ""), link.currency)
         except InvalidAmount as invalid:
@@ -176,8 +183,8 @@ class LinkForm:
 
 
 def _shown_again(text: str) -> str:
-    """Return a text, or nothing of it if it holds a card number."""
-    return "" if has_card_number(text) else text
+    """Return the beginning of a text, or nothing of it if it holds a card number."""
+    return "" if has_card_number(text) else text[:LONGEST_SHOWN]
 
 
 def _fault(question: Question, value: str) -> str:
@@ -205,5 +212,5 @@ def _is_email(text: str) -> bool:
 
 
 def _is_phone(text: str) -> bool:
-    digits = text.removeprefix("+").translate(str.maketrans("", "", " -()."))
+    digits = text.removeprefix("+").translate(str.maketrans("", "", " -\u2012\u2013()."))
     return digits.isascii() and digits.isdecimal() and len(digits) in PHONE_LENGTHS

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.templatetags.static import static
 from django.utils.timezone import localtime
 
-from kit.money import money, written
+from kit.money.money import money, written
 from payments.models import PaymentLink, Transaction
 from payments.pages.ending import Ending
 
@@ -88,7 +88,7 @@ def shown(link: PaymentLink) -> dict[str, Any]:
 def preview_text(link: PaymentLink) -> str:
     """Return what messengers show of a link: its amount and description."""
     amount = link.amount_text or (
-        f"{money(link.amount_min or 0, link.currency)} to {money(link.amount_max or 0, link.currency)}"
+        f"{money(link.smallest_entered_amount, link.currency)} to {money(link.amount_max or 0, link.currency)}"
     )
     text = " ".join([f"{amount}.", *link.description.split()])
     return text if len(text) <= LONGEST_PREVIEW else f"{text[: LONGEST_PREVIEW - 1].rstrip()}…"

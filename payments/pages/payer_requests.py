@@ -16,10 +16,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the origin is checked here)
 from django.views.decorators.debug import sensitive_post_parameters
 
-from kit.exception_summaries import summary_of
 from kit.ip_networks import network_of
-from merchants.rate_limits import is_within
-from merchants.request_actors import client_address
+from kit.text.exception_summaries import summary_of
+from merchants.api.rate_limits import is_within
+from merchants.people.access import NO_ACCOUNT, Limit, V, Who, open_to
+from merchants.people.request_actors import client_address
 from payments.metrics import CHECKOUT_REFUSALS
 from payments.pages.ending import Ending
 
@@ -28,7 +29,7 @@ VIEWS, UNKNOWN, STATES = (
     30,
     30,
 )  # a minute: pages of an address, its wrong addresses, states of a checkout
-OWN_ORIGIN = {"same-origin", "none", ""}
+OWN_ORIGIN = {"same-origin", "none"}
 TOO_MANY = Ending("warning", "Too many requests", "Wait a minute, then load this page again.")
 FAILED_FOR = 5  # seconds
 FAILED = Ending(
@@ -39,6 +40,20 @@ FAILED = Ending(
 FOREIGN = Ending(
     "warning", "This form came from another site", "Open the payment page again and start from there."
 )
+
+payer_view = open_to(Who.PAYER, limits=(Limit.PAYER_VIEWS,))
+
+
+def payer_form(action: str, *limits: Limit, readers: Who | None = Who.PAYER) -> Callable[[V], V]:
+    """Declare that payers submit a form to a view: on its own page, or without readers, on another one."""
+    return open_to(
+        readers,
+        writers=Who.PAYER,
+        action=action,
+        never_asks=NO_ACCOUNT,
+        limits=(Limit.PAYER_VIEWS, *limits),
+    )
+
 
 PageView = Callable[..., HttpResponse]
 
@@ -86,8 +101,23 @@ def _answer(view: PageView, request: HttpRequest, *args: Any, **kwargs: Any) -> 
 
 
 def is_from_own_page(request: HttpRequest) -> bool:
-    """Return whether a form was sent by our page. Browsers say so; programs send nothing."""
-    return request.headers.get("Sec-Fetch-Site", "") in OWN_ORIGIN
+    """Return whether a form was sent by our page. Programs send nothing.
+
+    Browsers without fetch metadata name the origin, or "null" from our pages, whose referrer policy hides it.
+    """
+    if site := request.headers.get("Sec-Fetch-Site"):
+        return site in OWN_ORIGIN
+    own = f"{request.scheme}://{request.get_host()}"
+    return request.headers.get("Origin", own) in {own, "null"}
+
+
+def is_browser(request: HttpRequest) -> bool:
+    """Return whether a browser asks, not a program that follows redirects to the merchant.
+
+    Browsers hold form-action against every redirect after a form, and a merchant may redirect on to other hosts. So a
+    page of ours leads them there; a program gets 303.
+    """
+    return "text/html" in request.headers.get("Accept", "")
 
 
 def unknown_address(request: HttpRequest) -> HttpResponse:

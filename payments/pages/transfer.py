@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from kit.db import clock
+from merchants.people.access import Who, open_to
 from payments.models import Transaction
 from payments.pages.ending import Ending
 from virtual_accounts.models import Session
@@ -45,6 +46,7 @@ ENDINGS = {
 }
 
 
+@open_to(Who.PAYER)
 @never_cache
 @require_safe
 def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:

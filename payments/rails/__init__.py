@@ -1,14 +1,31 @@
-"""The rails: acquirers for cards and banks for payouts. A transaction never changes its connector."""
+"""The rails: acquirers for cards and banks for payouts. A transaction never changes its connector and account."""
 
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple, cast
 
-from kit.connectors import ConnectorUnavailable, RailUnavailable, connector
+import structlog
+
+from kit.connectors.connectors import ConnectorUnavailable, RailUnavailable, connector
 from payments.rails.protocol import CardAcquirer, PayoutBank
 
-__all__ = ["ACQUIRERS", "BANKS", "ConnectorUnavailable", "RailUnavailable", "card_acquirer", "payout_bank"]
+__all__ = [
+    "ACQUIRERS",
+    "BANKS",
+    "AnotherAccount",
+    "ConnectorUnavailable",
+    "RailUnavailable",
+    "SentTo",
+    "accounts",
+    "card_acquirer",
+    "configured_acquirer",
+    "configured_bank",
+    "payout_bank",
+]
 
-# Built-in connectors, by the name stored with a transaction.
+log = structlog.get_logger("sluice.rails")
+
+# The connectors by name. A transaction stores the name and the account, such as `http:bank.example:443/sluice`.
 ACQUIRERS = {
     "sandbox": "payments.rails.sandbox.SandboxAcquirer",
     "iso8583": "payments.rails.iso8583.Iso8583Acquirer",
@@ -19,28 +36,75 @@ BANKS = {
 }
 
 
-def card_acquirer(dotted_name: str, *, known_as: str = "") -> CardAcquirer:
-    """Return the acquirer with this dotted name, or the built-in one that a transaction was sent to.
+class AnotherAccount(RailUnavailable):
+    """The transaction was sent to another account than the one that its connector is configured for now."""
+
+    default_detail = (
+        "This was sent to another account of the acquirer or bank. It waits until that one is configured."
+    )
+
+
+class SentTo(NamedTuple):
+    """Where an order was sent: the connector's name, and its account there under all its addresses."""
+
+    connector: str
+    accounts: frozenset[str]  # empty until 0.2
+
+
+def card_acquirer(name: str, *, sent_to: SentTo | None = None) -> CardAcquirer:
+    """Return the acquirer with this name, or the one whose account a transaction was sent to.
 
     :raises RailUnavailable: no acquirer is configured, or it is unavailable
+    :raises AnotherAccount: the configured account is another one
     """
-    acquirer: CardAcquirer = _available(ACQUIRERS, dotted_name, known_as)
+    acquirer: CardAcquirer = _available(ACQUIRERS, CardAcquirer, name, sent_to)
     return acquirer
 
 
-def payout_bank(dotted_name: str, *, known_as: str = "") -> PayoutBank:
-    """Return the bank with this dotted name, or the built-in one that a payout was sent to.
+def payout_bank(name: str, *, sent_to: SentTo | None = None) -> PayoutBank:
+    """Return the bank with this name, or the one whose account a payout was sent to.
 
     :raises RailUnavailable: no bank is configured, or it is unavailable
+    :raises AnotherAccount: the configured account is another one
     """
-    bank: PayoutBank = _available(BANKS, dotted_name, known_as)
+    bank: PayoutBank = _available(BANKS, PayoutBank, name, sent_to)
     return bank
 
 
-def _available(ours: Mapping[str, str], dotted_name: str, known_as: str) -> Any:
-    made: Any = connector(dotted_name)
-    if known_as not in {"", made.name}:
-        made = connector(ours.get(known_as, ""))
+def configured_acquirer(name: str) -> CardAcquirer:
+    """Return the acquirer with this name, whether or not it can be reached.
+
+    :raises RailUnavailable: no acquirer is configured
+    """
+    return cast("CardAcquirer", connector(ACQUIRERS.get(name, name), protocol=CardAcquirer))
+
+
+def configured_bank(name: str) -> PayoutBank:
+    """Return the bank with this name, whether or not it can be reached.
+
+    :raises RailUnavailable: no bank is configured
+    """
+    return cast("PayoutBank", connector(BANKS.get(name, name), protocol=PayoutBank))
+
+
+def accounts(name: str) -> set[str]:
+    """Return the accounts that the connectors with this name are configured for now."""
+    found: set[str] = set()
+    for ours, protocol in ((ACQUIRERS, CardAcquirer), (BANKS, PayoutBank)):
+        with suppress(RailUnavailable):
+            made: Any = connector(ours.get(name, ""), protocol=protocol)
+            found.add(made.account)
+    return found
+
+
+def _available(ours: Mapping[str, str], protocol: type, name: str, sent_to: SentTo | None) -> Any:
+    made: Any = connector(ours.get(name, name), protocol=protocol)
+    if sent_to is not None:
+        if sent_to.connector not in {"", made.name}:
+            made = connector(ours.get(sent_to.connector, ""), protocol=protocol)
+        if sent_to.accounts and made.account not in sent_to.accounts:
+            log.error("waits for another account", sent_to=min(sent_to.accounts), configured=made.account)
+            raise AnotherAccount
     if not made.is_available():
         raise ConnectorUnavailable
     return made

@@ -6,26 +6,34 @@ if the bank has no record of it.
 
 import re
 import threading
+from functools import cached_property
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from kit.connectors.capabilities import Capabilities
 from kit.db import clock
-from kit.display_names import identifier_text, printable_line
-from payments import outcomes
+from kit.text.display_names import identifier_text, printable_line
 from payments.rails.protocol import AnswerLost, PayoutOrder, RailAnswer
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
+from payments.rules import outcomes
 
 log = structlog.get_logger("sluice.bank")
 
 REQUIRED = ("BANK_URL", "BANK_CLIENT_ID", "BANK_SECRET_KEY")
 
 DONE = "00"
-# The beneficiary may or may not have been credited: 01 status unknown, 09 in progress, 68 answer too late,
-# 91 beneficiary's bank unavailable, 96 malfunction, 97 time-out at the destination.
-UNKNOWN = frozenset({"01", "09", "68", "91", "96", "97"})
+# The definite refusals of NIP (docs/rails.md has the list with their meanings). After any other code the beneficiary may
+# or may not have been credited.
+REFUSED = frozenset(
+    {
+        "03", "05", "06", "07", "08", "12", "13", "16", "21", "30", "34", "35", "51", "57", "58", "61", "63",
+        "65", "92",
+    }
+)  # fmt: skip
 SENT_BEFORE = frozenset({"26", "94"})
 NO_SUCH_TRANSFER = "25"
 # Concurrent name enquiries of a process. Fewer than `signed_calls.MOST_CALLS`, so that hanging enquiries leave room
@@ -40,6 +48,7 @@ class HttpBank:
     """A bank at an HTTP address."""
 
     name = "http"
+    capabilities = Capabilities()
 
     def __init__(self) -> None:
         missing = [name for name in REQUIRED if not getattr(settings, name)]
@@ -56,6 +65,13 @@ class HttpBank:
         )
 
         self._enquiries = threading.BoundedSemaphore(MOST_ENQUIRIES)
+
+    @cached_property
+    def account(self) -> str:
+        """The bank's host, and who we are there."""
+        url = urlsplit(settings.BANK_URL)
+        port = url.port or {"http": 80, "https": 443}[url.scheme]
+        return f"http:{url.hostname}:{port}/{settings.BANK_CLIENT_ID}"
 
     def is_available(self) -> bool:
         return self._caller.has_room()
@@ -123,14 +139,10 @@ class HttpBank:
 
 def _answer(answer: dict[str, Any]) -> RailAnswer:
     code = answer["response_code"]
-    if code in UNKNOWN | SENT_BEFORE:
-        return RailAnswer(outcome=outcomes.PROCESSING)
-    if code != DONE:
-        return RailAnswer(outcome=outcomes.payout_failure(code))
-    return RailAnswer(
-        outcome=outcomes.COMPLETED,
-        acquirer_transaction_id=identifier_text(answer.get("session_id"), length=64),
-    )
+    if code == DONE:
+        number = identifier_text(answer.get("session_id"), length=64)
+        return RailAnswer(outcome=outcomes.COMPLETED, acquirer_transaction_id=number)
+    return RailAnswer(outcome=outcomes.payout_failure(code) if code in REFUSED else outcomes.PROCESSING)
 
 
 def _transfer(order: PayoutOrder) -> dict[str, Any]:

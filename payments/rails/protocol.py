@@ -6,11 +6,13 @@ definite answer it raises `AnswerLost`: the transaction stays pending and is que
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
-from payments.cards import Card
-from payments.outcomes import Outcome
+from kit.connectors.capabilities import Capabilities
+from payments.rules.cards import Card
+from payments.rules.outcomes import Outcome
 
 
 class AnswerLost(Exception):
@@ -21,15 +23,37 @@ class CannotTell(Exception):
     """The acquirer has no query for authorisations. Reverse the authorisation instead."""
 
 
+class ThreeDSecureSupport(StrEnum):
+    """Whether an acquirer authenticates payers with 3-D Secure."""
+
+    ON_REQUEST = "on_request"
+    NEVER = "never"
+    PROVIDER_DECIDES = "provider_decides"  # it can't be requested
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardCapabilities(Capabilities):
+    """What an acquirer can do at all. Checked before a transaction is stored."""
+
+    three_d_secure: ThreeDSecureSupport
+    captures_later: bool = True
+    voids: bool = True
+    partial_refunds: bool = True
+    checks_cards: bool = True
+    hosted_only: bool = False  # the payer enters the card on the provider's own page
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RailAnswer:
     """A rail's answer: an outcome, and its identifiers of the transaction.
 
-    A pending outcome (10001) with `needs_challenge` means that the issuer requires a 3-D Secure challenge.
+    A pending outcome (10001) with `needs_challenge` means that the issuer requires a 3-D Secure challenge. With
+    `must_be_reversed`, the outcome holds once the authorisation is reversed: it was approved in part.
     """
 
     outcome: Outcome
     needs_challenge: bool = False
+    must_be_reversed: bool = False
     authorization_code: str = ""
     acquirer_transaction_id: str = ""
     merchant_descriptor: str = ""
@@ -66,6 +90,7 @@ class CardOrder:
     retrieval_reference_number: str
     authorization_code: str  # empty before authorisation
     descriptor: str
+    is_partly_approved: bool = False  # the acquirer has approved a smaller amount
     created_at: datetime
 
 
@@ -102,8 +127,9 @@ class PayoutOrder:
 class CardAcquirer(Protocol):
     """Card payments and card checks. Every method but `is_available` may raise `AnswerLost`."""
 
-    name: str  # stored with each transaction; only this acquirer is queried about it
-    has_three_d_secure: bool
+    name: str  # stored with each transaction
+    account: str  # stored too, such as `iso8583:host:port/institution/terminal`: only it is asked about the transaction
+    capabilities: CardCapabilities
 
     def is_available(self) -> bool:
         """Return whether it can be reached. If not, a request returns 503 and nothing is stored."""
@@ -129,7 +155,8 @@ class CardAcquirer(Protocol):
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
         """Reverse an authorisation with an unknown outcome. Afterwards, nothing is captured or reserved.
 
-        That also holds if the authorisation arrives later than the reversal. Idempotent.
+        That also holds if the authorisation arrives later than the reversal. Idempotent. An order that the acquirer
+        has approved in part is only reversed if the acquirer finds it.
         """
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
@@ -142,7 +169,9 @@ class CardAcquirer(Protocol):
 class PayoutBank(Protocol):
     """Transfers to bank accounts. Every method but `is_available` may raise `AnswerLost`."""
 
-    name: str  # stored with each payout; only this bank is queried about it
+    name: str  # stored with each payout
+    account: str  # stored too, such as `http:host:port/client`: only it is asked about the payout
+    capabilities: Capabilities
 
     def is_available(self) -> bool:
         """Return whether it can be reached. If not, a request returns 503 and nothing is stored."""

@@ -7,17 +7,20 @@ returned; a later query returns it.
 import hashlib
 from uuid import UUID
 
-from payments import outcomes, sandbox_triggers
-from payments.cards import Card, has_expired
-from payments.outcomes import Outcome
+from kit.connectors.capabilities import Capabilities
 from payments.rails.protocol import (
     AnswerLost,
+    CardCapabilities,
     CardOrder,
     OperationOrder,
     PayoutOrder,
     RailAnswer,
+    ThreeDSecureSupport,
 )
-from payments.sandbox_triggers import Special
+from payments.rules import outcomes, sandbox_triggers
+from payments.rules.cards import Card, has_expired
+from payments.rules.outcomes import Outcome
+from payments.rules.sandbox_triggers import Special
 
 CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
 
@@ -25,8 +28,8 @@ CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
 class SandboxAcquirer:
     """An acquirer that decides by test card, expiry date and amount, in this order."""
 
-    name = "sandbox"
-    has_three_d_secure = True
+    name = account = "sandbox"
+    capabilities = CardCapabilities(three_d_secure=ThreeDSecureSupport.ON_REQUEST)
 
     def is_available(self) -> bool:
         return True
@@ -82,7 +85,8 @@ class SandboxAcquirer:
 class SandboxBank:
     """A bank that decides by amount. For one account number its answer is lost."""
 
-    name = "sandbox"
+    name = account = "sandbox"
+    capabilities = Capabilities()
 
     def is_available(self) -> bool:
         return True

@@ -22,7 +22,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from kit import bounded_json
+from kit.files import bounded_json
 from payments.rails.bank_signing import (
     CLIENT_HEADER,
     SIGNATURE_HEADER,

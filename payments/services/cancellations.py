@@ -1,6 +1,6 @@
 """Cancel a payment that awaits its payer's 3-D Secure challenge or transfer.
 
-Lock order (decision 0014): session, transaction, ledger account.
+Lock order (decision 0002): session, transaction, ledger account.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from django.db import transaction as database
 from kit.api.replays import IdempotentResult
 from kit.db.clock import database_now
 from payments.models import InvalidState, Transaction
-from payments.outcomes import CANCELLED
+from payments.rules.outcomes import CANCELLED
 from payments.services import transitions
 from payments.services.intents import find, lock
 from payments.services.state_descriptions import described

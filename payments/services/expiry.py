@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef
 from kit.db import locks
 from kit.db.clock import database_now
 from payments.models import CardOperation, Transaction
-from payments.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
+from payments.rules.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
 from payments.services import operations, transitions
 from payments.services.intents import find, lock, lock_of_sessions, trace_fields
 from payments.services.transitions import Cause

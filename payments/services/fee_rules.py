@@ -13,12 +13,12 @@ from cachetools import TTLCache, cached
 from django.db import transaction as database
 from rest_framework.exceptions import ValidationError
 
-from kit.api.field_errors import error
-from merchants import audit
-from merchants.audit import Actor
+from kit.api.fields.field_errors import error
 from merchants.models import Business
-from payments.fees import FREE, FeeRule, Flow, Snapshot, default_rule
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.models import Tariff
+from payments.rules.fees import FREE, FeeRule, Flow, Snapshot, default_rule
 
 CACHED_FOR = 5.0  # seconds
 
@@ -85,13 +85,13 @@ def agree(tariff: Tariff, *, actor: Actor, now: datetime, reason: str = "") -> N
     tariff.valid_from, tariff.agreed_by = now, actor.name
     tariff.full_clean(exclude=["id"])
     tariff.save(force_insert=True)
-    after = _shown(current_rule(tariff.business, flow, currency))
+    after = shown(current_rule(tariff.business, flow, currency))
     audit.record(
         action="tariff.withdrawn" if tariff.is_withdrawn else "tariff.agreed",
         actor=actor,
         business=tariff.business,
         target=f"{flow} {currency}",
-        before=_shown(before),
+        before=shown(before),
         after=after | ({"reason": reason} if reason else {}),
         now=now,
     )
@@ -111,5 +111,6 @@ def _rule(rules: Rules, business: Business | None, flow: Flow, currency: str) ->
     return default_rule(flow, currency)
 
 
-def _shown(rule: FeeRule | None) -> Snapshot:
+def shown(rule: FeeRule | None) -> Snapshot:
+    """Return a rule as the audit trail has it."""
     return {"offered": False} if rule is None else rule.snapshot

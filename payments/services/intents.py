@@ -15,14 +15,16 @@ from kit.api.replays import IdempotentResult
 from kit.api.request_fingerprints import Fingerprint
 from kit.db.prepared_statements import Lookup, insert_if_absent
 from merchants.models import Business
-from payments.cards import Card
-from payments.fees import Snapshot, flow_of
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.models.transactions import LINK_FIELDS, SET_LATER
-from payments.services import card_declines, fee_rules, link_uses
+from payments.rules.cards import Card
+from payments.rules.fees import Snapshot, flow_of
+from payments.services import fee_rules
+from payments.services.checkouts import card_declines
 from payments.services.fee_rules import NoPrice
-from payments.services.link_uses import AnotherAttempt, Attempt
+from payments.services.links import link_uses
+from payments.services.links.link_uses import AnotherAttempt, Attempt
 from payments.trace_numbers import trace_numbers
 from virtual_accounts.models import Session
 

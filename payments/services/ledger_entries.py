@@ -11,6 +11,7 @@ from uuid import UUID
 from ledger.models import Entry
 from ledger.services import Booking, Kind
 from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
+from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 
 def card_captured(transaction: Transaction, *, now: datetime) -> Booking:
@@ -53,12 +54,14 @@ def transfer_received(transaction: Transaction, *, now: datetime) -> Booking:
     )
 
 
-def payout_accepted(transaction: Transaction, *, fee: int, now: datetime) -> Booking:
+def payout_accepted(transaction: Transaction, *, fee: int, is_covered: bool, now: datetime) -> Booking:
+    """An accepted payout. `is_covered`: the wallet, less what the business owes, must cover it."""
     taken = transaction.amount + fee
     return _of(
         transaction,
         Entry.Kind.PAYOUT_ACCEPTED,
         {Kind.WALLET: -taken, Kind.PAYOUTS_IN_FLIGHT: taken},
+        is_covered=is_covered,
         now=now,
     )
 
@@ -76,26 +79,41 @@ def payout_sent(transaction: Transaction, *, now: datetime) -> Booking:
     )
 
 
-def payout_failed(transaction: Transaction, *, fee: int, now: datetime) -> Booking:
+def payout_failed(transaction: Transaction, *, fee: int, to: Kind, now: datetime) -> Booking:
+    """A failed payout, back to the wallet. The return of unapplied money goes back to `UNAPPLIED`."""
     taken = transaction.amount + fee
     return _of(
         transaction,
         Entry.Kind.PAYOUT_FAILED,
-        {Kind.PAYOUTS_IN_FLIGHT: -taken, Kind.WALLET: taken},
+        {Kind.PAYOUTS_IN_FLIGHT: -taken, to: taken},
         now=now,
     )
 
 
-def payout_reversed(transaction: Transaction, payout_return: PayoutReturn) -> Booking:
+def payout_reversed(
+    transaction: Transaction, payout_return: PayoutReturn, *, to: Kind, now: datetime
+) -> Booking:
+    """A returned payout, back to the wallet. The return of unapplied money goes back to `UNAPPLIED`."""
     return Booking(
         kind=Entry.Kind.PAYOUT_REVERSED,
         cause=payout_return.pk,
         business_id=transaction.business_id,
         currency=payout_return.currency,
-        legs={Kind.BANK_CLEARING: -payout_return.amount, Kind.WALLET: payout_return.amount},
-        at=payout_return.at,
+        legs={Kind.BANK_CLEARING: -payout_return.amount, to: payout_return.amount},
+        at=now,
         note=payout_return.reason,
     )
+
+
+def suspense_in(money: UnclaimedTransfer | PayoutReturn, *, now: datetime) -> Booking:
+    """Money that arrived and whose owner is unknown."""
+    return _of_house(Entry.Kind.SUSPENSE_IN, money, {Kind.BANK_CLEARING: -1, Kind.SUSPENSE: 1}, now=now)
+
+
+def suspense_out(money: UnclaimedTransfer | PayoutReturn, *, now: datetime, reason: str) -> Booking:
+    """Money that leaves suspense. An entry of its owner, if it has one now, debits the bank again."""
+    legs = {Kind.SUSPENSE: -1, Kind.BANK_CLEARING: 1}
+    return _of_house(Entry.Kind.SUSPENSE_OUT, money, legs, now=now, note=reason)
 
 
 def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
@@ -109,25 +127,28 @@ def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
     )
 
 
-def unapplied_in(*, transfer: UUID, business_id: UUID, currency: str, amount: int, now: datetime) -> Booking:
+def unapplied_in(transfer: Transfer, *, now: datetime) -> Booking:
     """A bank transfer that matches no payment, held for the business."""
     return Booking(
         kind=Entry.Kind.UNAPPLIED_IN,
-        cause=transfer,
-        business_id=business_id,
-        currency=currency,
-        legs={Kind.BANK_CLEARING: -amount, Kind.UNAPPLIED: amount},
+        cause=transfer.pk,
+        business_id=transfer.account.business_id,
+        currency=transfer.currency,
+        legs={Kind.BANK_CLEARING: -transfer.amount, Kind.UNAPPLIED: transfer.amount},
         at=now,
     )
 
 
 def unapplied_out(
-    *, transfer: UUID, business_id: UUID, currency: str, amount: int, to: Kind, now: datetime, reason: str
+    *, cause: UUID, business_id: UUID, currency: str, amount: int, to: Kind, now: datetime, reason: str
 ) -> Booking:
-    """Unapplied money that is returned (to `BANK_CLEARING`) or credited to the business (to `WALLET`)."""
+    """Unapplied money that is returned or credited to the business (to `WALLET`).
+
+    The cause is what it was booked by: the transfer, or the payout that was its last return and came back.
+    """
     return Booking(
         kind=Entry.Kind.UNAPPLIED_OUT,
-        cause=transfer,
+        cause=cause,
         business_id=business_id,
         currency=currency,
         legs={Kind.UNAPPLIED: -amount, to: amount},
@@ -136,8 +157,32 @@ def unapplied_out(
     )
 
 
+def _of_house(
+    kind: Entry.Kind,
+    money: UnclaimedTransfer | PayoutReturn,
+    signs: dict[Kind, int],
+    *,
+    now: datetime,
+    note: str = "",
+) -> Booking:
+    return Booking(
+        kind=kind,
+        cause=money.pk,
+        business_id=None,
+        currency=money.currency,
+        legs={account: sign * money.amount for account, sign in signs.items()},
+        at=now,
+        note=note,
+    )
+
+
 def _of(
-    transaction: Transaction, kind: Entry.Kind, legs: dict[Kind, int], *, now: datetime, note: str = ""
+    transaction: Transaction,
+    kind: Entry.Kind,
+    legs: dict[Kind, int],
+    *,
+    now: datetime,
+    is_covered: bool = False,
 ) -> Booking:
     return Booking(
         kind=kind,
@@ -146,5 +191,5 @@ def _of(
         currency=transaction.currency,
         legs=legs,
         at=now,
-        note=note,
+        is_covered=is_covered,
     )

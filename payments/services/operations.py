@@ -16,11 +16,12 @@ from kit.db import clock
 from ledger import services as ledger
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.outcomes import COMPLETED, VOIDED, Outcome
 from payments.rails.protocol import RailAnswer
-from payments.services import ledger_entries, opt_in_events, transitions
+from payments.rules.outcomes import COMPLETED, VOIDED, Outcome
+from payments.services import ledger_entries, transitions
+from payments.services.events import opt_in_events
 from payments.services.intents import lock
-from payments.services.rail_queries import query_leases
+from payments.services.rails.rail_queries import query_leases
 from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 

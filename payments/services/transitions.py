@@ -5,42 +5,33 @@ called before it, outside of every database transaction.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction as database
 
-from kit.api.replays import IdempotentResult
 from kit.db import clock
 from kit.db.prepared_statements import insert_and_find
 from ledger import services as ledger
-from ledger.services import Booking
-from payments.events import event_of
-from payments.fees import FeeRule, fee, withheld_fee
+from ledger.services import Booking, Kind
 from payments.metrics import CHECKOUT_STEPS, OUTCOMES
 from payments.models import AlreadyTransitioned, Challenge, Transaction, Transition
 from payments.models.transactions import OUTCOME_FIELDS
-from payments.outcomes import Outcome
 from payments.rails.protocol import RailAnswer
 from payments.representation import represent
-from payments.services import card_declines, ledger_entries, link_uses, outcome_statement
+from payments.rules.events import event_of
+from payments.rules.fees import FeeRule, fee, withheld_fee
+from payments.rules.outcomes import Outcome
+from payments.services import ledger_entries, outcome_statement, return_matching
+from payments.services.checkouts import card_declines
 from payments.services.intents import authorisation_ends, challenge_ends, find
-from payments.services.rail_queries import query_leases
+from payments.services.links import link_uses
+from payments.services.rails.rail_queries import query_leases
+from payments.services.refunds import refused_returns
 from webhooks import services as webhooks
 from webhooks.models import Event
 from webhooks.publishing import NewEvent
 
 Cause = Transition.Cause
-
-
-def call_rail_if_new(
-    intent: IdempotentResult[Transaction], call: Callable[[Transaction], RailAnswer]
-) -> IdempotentResult[Transaction]:
-    """Send a new intent to its rail. A replayed one was sent before."""
-    if intent.is_replay:
-        return intent
-    transaction = intent.resource
-    return replace(intent, resource=call_rail(transaction, lambda: call(transaction), cause=Cause.RAIL))
 
 
 def call_rail(transaction: Transaction, call: Callable[[], RailAnswer], *, cause: Cause) -> Transaction:
@@ -62,29 +53,27 @@ def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, 
     if transaction.awaiting != Transaction.Awaiting.RAIL or not answer.is_definite:
         return transaction
     try:
-        _apply(transaction, answer, cause=cause, now=now)
+        apply_outcome(transaction, answer, cause=cause, now=now)
     except AlreadyTransitioned:
         return find(transaction.pk)
     return transaction
 
 
-def apply_resolution(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
-    """Apply the outcome that staff determined for a transaction that awaits its rail or a reversal.
+def apply_outcome(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
+    """Apply a definite answer, the rail's or that of staff, to a transaction that awaits its rail or a reversal.
 
     :raises AlreadyTransitioned: another caller was first
     """
     if transaction.awaiting not in {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}:
         raise AlreadyTransitioned
-    _apply(transaction, answer, cause=cause, now=now)
-
-
-def _apply(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
     if answer.needs_challenge:
         with database.atomic():
             _, is_new = Challenge.objects.get_or_create(transaction=transaction, defaults={"created_at": now})
             if not is_new:
                 raise AlreadyTransitioned  # the payer has passed the challenge, so this answer is outdated
             transaction.await_payer(until=challenge_ends(now), cause=cause, now=now)
+    elif answer.must_be_reversed:
+        transaction.await_reversal(query_at=now, is_partly_approved=True, cause=cause, now=now)
     elif answer.outcome.is_success and not transaction.captures_at_once:
         transaction.authorise(answer, until=authorisation_ends(now), cause=cause, now=now)
     else:
@@ -113,15 +102,12 @@ def finish(
     transition = transaction.set_outcome(
         outcome, captured=captured, fee=cost, answer=answer, cause=cause, now=now
     )
-    store = outcome_statement.store if outcome_statement.stores_outcome_of(transaction) else _store
-    store(
-        transaction,
-        transition,
-        awaited=awaited,
-        event=_event(transaction),
-        entry=_ledger_entry(transaction, cause=cause, now=now),
-        now=now,
-    )
+    event, entry = _event(transaction), _ledger_entry(transaction, cause=cause, now=now)
+    has_more_to_store = _may_have_returns(transition) or refused_returns.is_refused_return(transaction)
+    if outcome_statement.stores_outcome_of(transaction) and not has_more_to_store:
+        outcome_statement.store(transaction, transition, awaited=awaited, event=event, entry=entry, now=now)
+    else:
+        _store(transaction, transition, awaited=awaited, event=event, entry=entry, now=now)
     _count(transaction, outcome)
 
 
@@ -145,8 +131,21 @@ def _store(
         webhooks.publish_to(endpoint, event, now=now)
     card_declines.settle(finished, now=now)
     link_uses.settle(finished)
-    if entry is not None:  # last, so that the ledger accounts are locked for a short time
-        ledger.book(entry)
+    if refused_returns.is_refused_return(finished):
+        refused_returns.reopen(finished, reason=finished.response_summary)
+    bookings = [entry] if entry is not None else []
+    if _may_have_returns(transition):
+        bookings += return_matching.match_early(finished, now=now)
+    ledger.book_all(bookings)  # last, so that the ledger accounts are locked for a short time
+
+
+def _may_have_returns(transition: Transition) -> bool:
+    """Return whether the bank may have returned part of a payout before its outcome was known.
+
+    As a rule it answers at once: `return_matching.match_ended` finds returns that came meanwhile.
+    """
+    is_payout = transition.transaction.request_type == Transaction.RequestType.PAYOUT
+    return is_payout and transition.cause != Cause.RAIL
 
 
 def fail_all(transactions: list[Transaction], outcome: Outcome, *, cause: Cause, now: datetime) -> None:
@@ -192,7 +191,8 @@ def _ledger_entry(finished: Transaction, *, cause: Cause, now: datetime) -> Book
             return ledger_entries.payout_sent(finished, now=now)
         if cause == Cause.FUNDING:  # nothing was taken from the wallet
             return None
-        return ledger_entries.payout_failed(finished, fee=fee_of(finished, captured=0), now=now)
+        to = Kind.UNAPPLIED if refused_returns.is_refused_return(finished) else Kind.WALLET
+        return ledger_entries.payout_failed(finished, fee=fee_of(finished, captured=0), to=to, now=now)
     if finished.is_card_payment and succeeded:
         return ledger_entries.card_captured(finished, now=now)
     if finished.is_transfer_payment and succeeded:

@@ -2,7 +2,7 @@
 
 from django import template
 
-from kit.money import figures, money
+from kit.money.money import figures, money
 
 register = template.Library()
 register.filter(money)

@@ -5,7 +5,7 @@ from datetime import datetime
 from django import template
 from django.utils.timezone import localtime
 
-from kit.money import written
+from kit.money.money import written
 from merchants.models import Business
 
 register = template.Library()

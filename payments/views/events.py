@@ -10,17 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.fields.strict_fields import read_request
 from kit.api.pagination import NewestMomentFirst
-from kit.api.strict_fields import read_request
 from kit.db import clock
-from merchants.api_requests import ObjectKind, note_object
+from merchants.api.api_requests import ObjectKind, note_object
 from merchants.models import Business
-from merchants.request_actors import key_acting
+from merchants.people.request_actors import key_acting
+from payments.api.filters import filtered_events
+from payments.api.serializers import ResendSerializer, ResendTo
 from payments.event_representation import represent_event, represent_event_in_detail
-from payments.filters import filtered_events
 from payments.models import InvalidState
-from payments.serializers import ResendSerializer, ResendTo
-from payments.services.event_subjects import subjects_of
+from payments.services.events.event_subjects import subjects_of
 from webhooks import services as webhooks
 from webhooks.models import Delivery, DeliveryQuerySet
 
@@ -43,10 +43,13 @@ class EventsView(APIView):
 
 class EventView(APIView):
     def get(self, request: Request, event_id: UUID) -> Response:
-        """Get an event with its body and its attempts."""
+        """Get an event with its body and its attempts.
+
+        The body is exactly what was sent. Each attempt says what your endpoint answered.
+        """
         event = _find(request, event_id)
         subject = subjects_of([event]).get(event.pk)
-        attempts = event.attempts.defer("excerpt").order_by("number")
+        attempts = event.attempts.order_by("number")
         return Response(represent_event_in_detail(event, subject, attempts=attempts))
 
 

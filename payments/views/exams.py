@@ -10,24 +10,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.strict_fields import RequestSerializer, read_request
+from kit.api.fields.strict_fields import RequestSerializer, read_request
 from kit.db import clock
-from merchants.attempt_limits import LimitReached
 from merchants.models import Business
-from merchants.request_actors import key_acting
-from payments.exam_serializers import ExamAnswersSerializer, ExamSerializer
-from payments.services.receiver_exams import examine_endpoint, examine_listener
-from payments.simulated_transfers import SandboxOnly
-from webhooks import exams
-from webhooks.exam import ExamAnswer
-from webhooks.exam_records import Exam
-from webhooks.exam_representation import represent_exam
+from merchants.people.access import Limit
+from merchants.people.attempt_limits import LimitReached
+from merchants.people.request_actors import key_acting
+from payments.api.exam_serializers import ExamAnswersSerializer, ExamSerializer
+from payments.sandbox.simulated_transfers import SandboxOnly
+from payments.services.events.receiver_exams import examine_endpoint, examine_listener
+from webhooks.exams import exams
+from webhooks.exams.exam import ExamAnswer
+from webhooks.exams.exam_records import Exam
+from webhooks.exams.exam_representation import represent_exam
 
 EXAM = ExamSerializer()
 ANSWERS = ExamAnswersSerializer()
 
 
 class ExamsView(APIView):
+    limits = (Limit.EXAM,)
+
     def post(self, request: Request) -> Response:
         """Examine a webhook receiver (sandbox).
 
@@ -55,7 +58,10 @@ class ExamsView(APIView):
 
 class ExamView(APIView):
     def get(self, request: Request, exam_id: UUID) -> Response:
-        """Get an exam with its results (sandbox)."""
+        """Get an exam with its results (sandbox).
+
+        Poll it until `state` is final: results are added as your receiver answers.
+        """
         _require_sandbox()
         return Response(represent_exam(_find(request, exam_id)))
 

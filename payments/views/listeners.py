@@ -10,14 +10,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.strict_fields import RequestSerializer, read_request
+from kit.api.fields.strict_fields import RequestSerializer, read_request
 from kit.db import clock
-from merchants.api_requests import leave_out_of_log
+from merchants.api.api_requests import leave_out_of_log
 from merchants.models import Business
-from payments.simulated_transfers import SandboxOnly
-from webhooks import listeners
-from webhooks.listener_representation import ENDED_LISTENER, LISTENER, LISTENER_POLL
-from webhooks.listener_serializers import LONGEST_WAIT, EndSerializer, ListenerSerializer, PollSerializer
+from payments.sandbox.simulated_transfers import SandboxOnly
+from webhooks.listeners import listeners
+from webhooks.listeners.listener_representation import (
+    ENDED_LISTENER,
+    LISTENER,
+    LISTENER_POLL,
+    LISTENER_STATE,
+)
+from webhooks.listeners.listener_serializers import (
+    LONGEST_WAIT,
+    EndSerializer,
+    ListenerSerializer,
+    PollSerializer,
+)
 from webhooks.models import USUAL_EVENTS, Listener
 
 LISTENER_REQUEST, POLL, END = ListenerSerializer(), PollSerializer(), EndSerializer()
@@ -42,6 +52,16 @@ class ListenersView(APIView):
         )
         created = status.HTTP_201_CREATED if begun.is_new else status.HTTP_200_OK
         return Response(LISTENER.represent(begun), status=created)
+
+    def get(self, request: Request) -> Response:
+        """List listeners (sandbox).
+
+        The live listeners of your business, by name: each gets copies of its `events`.
+        """
+        if not settings.SANDBOX:
+            raise SandboxOnly
+        found = listeners.live(_business(request), now=clock.now())
+        return Response({"data": [LISTENER_STATE.represent(each) for each in found]})
 
 
 class PollListenerView(APIView):

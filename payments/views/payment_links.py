@@ -7,18 +7,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.amount_warnings import with_warnings
+from kit.api.fields.strict_fields import RequestSerializer, read_request
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
-from kit.api.strict_fields import RequestSerializer, read_request
 from kit.db import clock
 from merchants.models import Business
-from merchants.request_actors import key_acting
-from payments.link_filters import filtered_checkouts, filtered_links
+from merchants.people.request_actors import key_acting
+from payments.api.link_filters import filtered_checkouts, filtered_links
+from payments.api.link_serializers import LinkChangeSerializer, LinkSerializer
+from payments.api.serializers import VoidSerializer
 from payments.link_representation import represent_checkout, represent_link
-from payments.link_serializers import LinkChangeSerializer, LinkSerializer
 from payments.models import Checkout, PaymentLink
-from payments.serializers import VoidSerializer
-from payments.services import checkouts, links
+from payments.services.checkouts import checkouts
+from payments.services.links import links
 
 CREATE, CHANGE, NOTHING = LinkSerializer(), LinkChangeSerializer(), VoidSerializer()
 
@@ -39,11 +41,16 @@ class PaymentLinksView(APIView):
         )
         link = result.resource
         return created_or_replayed(
-            result, represent_link(link), location=f"/api/payment-links/{link.reference}"
+            result,
+            with_warnings(represent_link(link), cast("dict[str, Any]", request.data)),
+            location=f"/api/payment-links/{link.reference}",
         )
 
     def get(self, request: Request) -> Response:
-        """List payment links."""
+        """List payment links.
+
+        Newest first, with their counts at this moment.
+        """
         own = PaymentLink.objects.of(_business(request)).select_related("business")
         rows = filtered_links(own, request.query_params, now=clock.now())
         return Response(page_of(self, rows, represent_link))
@@ -51,7 +58,10 @@ class PaymentLinksView(APIView):
 
 class PaymentLinkView(APIView):
     def get(self, request: Request, reference: str) -> Response:
-        """Look up a payment link."""
+        """Look up a payment link.
+
+        Its status and counts at this moment. With `max_uses: 1`, the order is paid when `uses_paid` is 1.
+        """
         return Response(represent_link(_find(request, reference)))
 
     def patch(self, request: Request, reference: str) -> Response:
@@ -98,7 +108,10 @@ class ActivateLinkView(APIView):
 
 class LinkCheckoutsView(APIView):
     def get(self, request: Request, reference: str) -> Response:
-        """List the checkouts of a payment link: who paid or tried."""
+        """List the checkouts of a payment link: who paid or tried.
+
+        Newest first, with what each payer entered and the state of their attempts.
+        """
         wanted = filtered_checkouts(Checkout.objects.all(), request.query_params)
         page = page_of(self, wanted.filter(link=_find(request, reference)), lambda checkout: checkout)
         shown = checkouts.shown_with_attempts(page["data"], now=clock.now())
@@ -107,7 +120,10 @@ class LinkCheckoutsView(APIView):
 
 class PaymentCheckoutView(APIView):
     def get(self, request: Request, reference: str) -> Response:
-        """Look up the checkout that a payment came from."""
+        """Look up the checkout that a payment came from.
+
+        What the payer entered. 404 if the payment came from no link.
+        """
         checkout = checkouts.checkout_of(_business(request), reference)
         if checkout is None:
             raise NotFound

@@ -15,20 +15,20 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit import banks
-from kit.api.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, always
+from kit.api.amount_warnings import with_warnings
 from kit.api.conditional_requests import matches
+from kit.api.fields.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, always
+from kit.api.fields.strict_fields import read_request
 from kit.api.json_answers import JSONAnswerRenderer
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
-from kit.api.strict_fields import read_request
 from kit.db import clock
-from merchants.api_requests import LookedUp, ObjectKind, found_for, note_object
+from merchants.api.api_requests import LookedUp, ObjectKind, found_for, note_object
 from merchants.models import Business
-from payments import request_types
-from payments.filters import filtered
-from payments.models import CardOperation, Transaction
-from payments.representation import represent, represent_refund
-from payments.serializers import (
+from merchants.people.access import Limit
+from payments.api import request_types
+from payments.api.filters import filtered
+from payments.api.serializers import (
     CancelSerializer,
     CaptureSerializer,
     DeactivateSerializer,
@@ -37,12 +37,15 @@ from payments.serializers import (
     SimulateSerializer,
     VoidSerializer,
 )
-from payments.services import cancellations, refunds
+from payments.models import CardOperation, Transaction
+from payments.representation import represent, represent_refund
+from payments.sandbox.simulated_transfers import SandboxOnly, simulated_notice, simulation_message
+from payments.services import cancellations
 from payments.services.cards import captures
 from payments.services.intents import BY_REFERENCE, find_of
 from payments.services.payouts import name_enquiries
+from payments.services.refunds import refunds
 from payments.services.transfers import account_deactivation, incoming
-from payments.simulated_transfers import SandboxOnly, simulated_notice, simulation_message
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import ACCOUNT_NUMBER
 from virtual_accounts.representation import represent as represent_account
@@ -61,7 +64,7 @@ SIMULATED = Answer(
     "Simulated",
     "A simulated transfer arrived.",
     Field("success", always(True), "Always `true`.", True, value=lambda _: True),
-    Field("message", TEXT, "What happened to the transfer.", "Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.", simulation_message),
+    Field("message", TEXT, "What happened to the transfer.", "Payment simulated: NGN 500.00 arrived at 1000000014 and completed its payment.", simulation_message),
 )  # fmt: skip
 BENEFICIARY = Answer(
     "Beneficiary",
@@ -83,6 +86,8 @@ BANKS = Answer("BankList", "Every bank, sorted by name.", Field("data", ListOf(B
 
 
 class PaymentsView(APIView):
+    limits = (Limit.CARD_NUMBER,)
+
     def post(self, request: Request) -> Response:
         """Create a payment, a payout or a card check.
 
@@ -101,7 +106,7 @@ class PaymentsView(APIView):
         _note(request, transaction)
         return created_or_replayed(
             intent,
-            represent(transaction),
+            with_warnings(represent(transaction), body),
             location=f"/api/payments/{transaction.reference}",
         )
 
@@ -118,7 +123,10 @@ class PaymentView(APIView):
     looked_up = LookedUp(BY_REFERENCE, part="reference")
 
     def get(self, request: Request, reference: str) -> Response:
-        """Look up a payment, a payout or a card check."""
+        """Look up a payment, a payout or a card check.
+
+        By your reference, in its current state: the way to learn an outcome that you are not sure of.
+        """
         return Response(represent(_find(request, reference)))
 
 
@@ -170,13 +178,17 @@ class RefundsView(APIView):
 
         Refunds of card payments follow the first table, those of transfer payments the second.
         """
-        wanted = read_request(REFUND, _body(request), currencies=_business(request).currencies)
+        body = _body(request)
+        wanted = read_request(REFUND, body, currencies=_business(request).currencies)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
         _note_refund(request, result.resource)
-        return created_or_replayed(result, represent_refund(result.resource))
+        return created_or_replayed(result, with_warnings(represent_refund(result.resource), body))
 
     def get(self, request: Request, reference: str) -> Response:
-        """List a payment's refunds."""
+        """List a payment's refunds.
+
+        Newest first, failed ones included.
+        """
         made = CardOperation.objects.filter(
             transaction=_find(request, reference), kind=CardOperation.Kind.REFUND
         ).select_related("transaction")
@@ -185,7 +197,10 @@ class RefundsView(APIView):
 
 class RefundView(APIView):
     def get(self, request: Request, reference: str) -> Response:
-        """Look up a refund."""
+        """Look up a refund.
+
+        By the refund's own reference, in its current state.
+        """
         found = refunds.find_of(_business(request), reference)
         if found is None:
             raise NotFound
@@ -205,7 +220,7 @@ class DeactivateView(APIView):
 
 
 class SimulateView(APIView):
-    """Simulate a bank transfer in the sandbox. Errors have `success: false` (`config.problems`)."""
+    """Simulate a bank transfer in the sandbox. Errors have `success: false` (`config.errors.problems`)."""
 
     def post(self, request: Request) -> Response:
         """Simulate a bank transfer (sandbox).

@@ -10,26 +10,26 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answer_fields import Answer, Field, ListOf, Union, one_of
-from kit.api.field_errors import InvalidFields, unknown_fields
+from kit.api.fields.answer_fields import Answer, Field, ListOf, Union, one_of
+from kit.api.fields.field_errors import InvalidFields, unknown_fields
+from kit.api.fields.strict_fields import read_request
 from kit.api.open_view import OpenView
-from kit.api.strict_fields import read_request
 from ledger.representation import BALANCE_OF_CURRENCY
 from ledger.services import balances
-from merchants.api_requests import ObjectKind, note_object
+from merchants.api.api_requests import ObjectKind, note_object
 from merchants.models import Business
-from merchants.request_actors import key_acting
+from merchants.people.request_actors import key_acting
+from payments.api.serializers import AdvanceSerializer
 from payments.event_representation import EVENT, represent_event
 from payments.representation import PAYMENT, SETTLEMENT, represent
-from payments.scenario_representation import SCENARIO, VERSION
-from payments.scenarios import scenarios
-from payments.serializers import AdvanceSerializer
-from payments.services.event_subjects import subjects_of
+from payments.sandbox.scenario_representation import SCENARIO, VERSION
+from payments.sandbox.scenarios import scenarios
+from payments.sandbox.simulated_transfers import SandboxOnly
+from payments.services.events.event_subjects import subjects_of
 from payments.services.intents import find_of
-from payments.services.sandbox_clock import Advanced, advance
-from payments.services.sandbox_days import DayState, close_day
-from payments.services.sandbox_events import advance_event
-from payments.simulated_transfers import SandboxOnly
+from payments.services.sandbox.sandbox_clock import Advanced, advance
+from payments.services.sandbox.sandbox_days import DayState, close_day
+from payments.services.sandbox.sandbox_events import advance_event
 from webhooks.models import Delivery
 
 ADVANCE = AdvanceSerializer()

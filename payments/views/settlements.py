@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.fields.strict_fields import RequestSerializer
 from kit.api.filters import narrowed
 from kit.api.pagination import OldestFirst, page_of
-from kit.api.strict_fields import RequestSerializer
-from merchants.api_requests import ObjectKind, note_object
+from merchants.api.api_requests import ObjectKind, note_object
 from merchants.models import Business
-from payments.filters import filtered_settlements
+from payments.api.filters import filtered_settlements
 from payments.models import SettlementBatch, SettlementBatchQuerySet
 from payments.representation import SETTLEMENT_ITEM, represent_settlement
 from payments.services.settlement.batch_statements import NumberedLine, StatementLines
@@ -23,7 +23,10 @@ _NO_FILTERS = RequestSerializer()
 
 class SettlementsView(APIView):
     def get(self, request: Request) -> Response:
-        """List settlement batches."""
+        """List settlement batches.
+
+        Newest first: one for each currency and business day with payments.
+        """
         batches = filtered_settlements(_settlements(request), request.query_params)
         return Response(page_of(self, batches, represent_settlement))
 

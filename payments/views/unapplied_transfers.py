@@ -9,16 +9,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.fields.strict_fields import RequestSerializer, read_request
 from kit.api.pagination import page_of
 from kit.api.replays import IdempotentResult, done_or_replayed
-from kit.api.strict_fields import RequestSerializer, read_request
 from kit.db import clock
-from merchants.api_requests import ObjectKind, note_object
+from merchants.api.api_requests import ObjectKind, note_object
 from merchants.models import Business
-from merchants.request_actors import key_acting
-from payments.filters import filtered_unapplied
+from merchants.people.request_actors import key_acting
+from payments.api.filters import filtered_unapplied
+from payments.api.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
 from payments.representation import represent_unapplied_transfer
-from payments.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
 from payments.services.transfers import api_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries

@@ -6,13 +6,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.answer_fields import BALANCE, CURRENCY, MOMENT, NONE, TEXT, Answer, Field, one_of, page_of, text
+from kit.api.fields.answer_fields import (
+    BALANCE,
+    CURRENCY,
+    MOMENT,
+    NONE,
+    TEXT,
+    Answer,
+    Field,
+    one_of,
+    page_of,
+    text,
+)
 from kit.api.filters import read_query
 from kit.api.pagination import NewestFirst
-from kit.timestamps import until_inclusive
+from kit.time.timestamps import until_inclusive
 from ledger.statements import MergedPostings, wallet_statements
 from merchants.models import Business
-from payments.filters import MovementFilterSerializer
+from payments.api.filters import MovementFilterSerializer
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, movements
 
 _FILTERS = MovementFilterSerializer()

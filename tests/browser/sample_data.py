@@ -12,8 +12,8 @@ from typing import Any
 
 import requests
 
-from payments.business_days import business_day
-from payments.sandbox_triggers import LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT
+from payments.rules.business_days import business_day
+from payments.rules.sandbox_triggers import LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.journeys.service import Service
@@ -23,8 +23,8 @@ from tests.receiver import running_receiver
 SETTLEMENTS = """
 import json
 from kit.db import clock
-from merchants.audit import Actor
-from payments.business_days import business_day
+from merchants.people.audit import Actor
+from payments.rules.business_days import business_day
 from payments.models import SettlementBatch
 from payments.services.settlement import batch_decisions, batches
 now = clock.now()
@@ -44,9 +44,9 @@ import json
 from uuid import uuid4
 from django.test import override_settings
 from kit.db import clock
-from merchants.audit import Actor
+from merchants.people.audit import Actor
 from merchants.models import Business, User
-from payments.business_days import business_day
+from payments.rules.business_days import business_day
 from payments.models import Proposal, SettlementBatch
 from payments.services.settlement import batch_decisions, batches
 from payments.services.staff import four_eyes, staff_actions
@@ -72,9 +72,9 @@ print(json.dumps({{
 
 BLOCK_A_LINK = """
 from kit.db import clock
-from merchants.audit import Actor
+from merchants.people.audit import Actor
 from payments.models import PaymentLink
-from payments.services import links
+from payments.services.links import links
 link = PaymentLink.objects.get(pk="{link}")
 by = Actor(name="staff@example.com")
 links.block(link_id=link.pk, reason="Tickets of other organisers may not be sold.", actor=by, now=clock.now())
@@ -159,7 +159,9 @@ def create_sample_data(service: Service) -> Iterator[SampleData]:
         ids |= further_links(client)
         service.command("shell", "-v0", "-c", BLOCK_A_LINK.format(link=ids["payment_link_blocked"]))
         today = business_day(datetime.now(tz=UTC)).isoformat()
-        batches = json.loads(service.command("settle", "--date", today, "--json").stdout)["batches"]
+        batches = json.loads(service.command("settle", "--date", today, "--unfinished", "--json").stdout)[
+            "batches"
+        ]
         (ids["batches"]["pending"],) = [one["id"] for one in batches if one["business"] == owner["business"]]
         yield SampleData(
             service=service, email="ada@example.com", password=owner["password"], client=client, ids=ids

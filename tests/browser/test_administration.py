@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from payments.business_days import business_day
+from payments.rules.business_days import business_day
 from tests import orders
 from tests.browser.chromium import visit
 from tests.browser.page_states.actions import AN_HOUR_LATER
@@ -73,7 +73,9 @@ class TestStaff:
         order = orders.card_payment(amount=52_000)
         client.post("/api/payments", order)
         day = business_day(datetime.now(tz=UTC)).isoformat()
-        batches = json.loads(service.command("settle", "--date", day, "--json").stdout)["batches"]
+        batches = json.loads(service.command("settle", "--date", day, "--unfinished", "--json").stdout)[
+            "batches"
+        ]
         (batch,) = [one for one in batches if one["business"] == business["business"]]
         page = seen.page
         page.goto(f"{service.base_url}/admin/payments/settlementbatch/{batch['id']}/change/")
@@ -93,7 +95,9 @@ class TestStaff:
         while made < TEN:
             client.post("/api/payments", orders.card_payment(amount=52_000))
             day = business_day(datetime.now(tz=UTC)).isoformat()
-            settled = json.loads(service.command("settle", "--date", day, "--json").stdout)["batches"]
+            settled = json.loads(service.command("settle", "--date", day, "--unfinished", "--json").stdout)[
+                "batches"
+            ]
             made += len([one for one in settled if one["business"] == business["business"]])
         page, hands = seen.page, Hands(seen.page)
         page.goto(f"{service.base_url}/admin/")

@@ -103,6 +103,17 @@ class TestShop:
             assert seen.page.url.endswith("/home#") or seen.page.url.endswith("/home")
             assert seen.complaints == []
 
+    def test_is_left_by_going_back(self, service, shop, start, seen):
+        seen.page.goto(start(path="/moved")["redirect_link"])
+        enter(seen.page, "000000")
+        enter(seen.page, "123456")
+        expect(seen.page.get_by_role("heading", level=1)).to_have_text("Thank you")
+
+        for _ in range(2):  # the page with the wrong code, and the page before
+            seen.page.go_back()
+            expect(seen.page.get_by_role("heading", level=1)).to_have_text("Payment approved")
+        expect(seen.page.get_by_role("link", name="Return to")).to_be_visible()
+
 
 class TestKeyboard:
     def test_completes_the_page(self, service, start, browser):

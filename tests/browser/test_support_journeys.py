@@ -1,6 +1,6 @@
 """What a support person does most, in a real browser, with the number of clicks for each.
 
-Each journey starts on the overview. `docs/decisions/0098-count-the-clicks-of-each-main-job.md` compares the
+Each journey starts on the overview. `docs/decisions/0083-count-the-clicks-of-each-main-job.md` compares the
 numbers with those before the redesign. A page that adds a click to a main job fails its journey.
 """
 

@@ -140,6 +140,7 @@ CALLS: dict[str, Any] = {
     "virtual_accounts.simulate_transfer": lambda shop, simulate: simulate(**transfer_to(shop)),
     "banks.list": lambda shop, list_: list_(),
     "banks.resolve": lambda shop, resolve: resolve(**BANK_ACCOUNT),
+    "capabilities.list": lambda shop, list_: list_(),
     "balance.get": lambda shop, get: get(),
     "balance.movements": lambda shop, movements: movements(currency="NGN"),
     "settlements.list": lambda shop, list_: list_(currency="NGN"),

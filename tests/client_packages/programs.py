@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 
 NODE_CLIENT = PROJECT / "clients" / "node"
 LONGEST_SECONDS = 170

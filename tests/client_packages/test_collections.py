@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 from tests.journeys.service import start_service
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(400)]  # bru compiles its libraries for each script

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 from tests.client_packages.programs import run
 
 SCRIPT = PROJECT / "clients" / "client_dist.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 from tests.client_packages.programs import run
 
 pytestmark = pytest.mark.clients

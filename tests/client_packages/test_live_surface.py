@@ -7,7 +7,7 @@ import time
 import pytest
 from sluice import Sluice
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 from tests.client_packages.live_calls import CALLS, Shop
 from tests.client_packages.programs import run
 from tests.receiver import running_receiver

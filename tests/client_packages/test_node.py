@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 from tests.client_packages.programs import NODE_CLIENT, run
 from tests.cutting_proxy import CuttingProxy
 

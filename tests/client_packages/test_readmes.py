@@ -12,7 +12,7 @@ import pytest
 import requests
 from sluice import testing
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 
 KEY = "whk_test"
 

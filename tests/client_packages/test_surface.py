@@ -5,7 +5,7 @@ import json
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 
 SURFACE = json.loads((PROJECT / "clients" / "surface.json").read_text())
 METHODS = [method for group in SURFACE["groups"].values() for method in group.values()]

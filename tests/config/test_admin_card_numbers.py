@@ -33,7 +33,7 @@ REACHED = {
     "ledger.Entry note", "merchants.Business name", "merchants.Business reason", "merchants.User reason",
     "auth.Group name", "payments.PayoutReturn reason", "payments.Transaction evidence",
     "payments.SettlementBatch reason", "payments.PaymentLink reason", "virtual_accounts.UnappliedMoney reason",
-    "virtual_accounts.UnclaimedTransfer resolution",
+    "virtual_accounts.UnclaimedTransfer reason",
 }  # fmt: skip
 
 

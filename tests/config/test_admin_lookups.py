@@ -106,9 +106,10 @@ def subclasses(of):
 
 
 class TestEveryPage:
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_derives_from_the_base_class(self, model, page):
-        assert isinstance(page, StaffAdmin)
+    def test_derives_from_the_base_class(self, subtests):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                assert isinstance(page, StaffAdmin)
 
     def test_of_ours_derives_from_the_base_class_and_is_registered(self):
         ours = {
@@ -129,82 +130,98 @@ class TestEveryPage:
             admin.site.register(session, page)
             assert session not in admin.site._registry
 
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_allows_no_lookup_but_those_of_its_filters(self, model, page):
-        request = RequestFactory().get("/")
-        paths = [path for path, _ in columns(model)]
-        lookups = {f"{path}__{end}".removesuffix("__") for path in paths for end in LOOKUPS}
-        assert len(lookups) > len(LOOKUPS)
+    def test_allows_no_lookup_but_those_of_its_filters(self, subtests):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                request = RequestFactory().get("/")
+                paths = [path for path, _ in columns(model)]
+                lookups = {f"{path}__{end}".removesuffix("__") for path in paths for end in LOOKUPS}
+                assert len(lookups) > len(LOOKUPS)
 
-        allowed = {lookup for lookup in lookups if page.lookup_allowed(lookup, "x", request)}
+                allowed = {lookup for lookup in lookups if page.lookup_allowed(lookup, "x", request)}
 
-        days = {f"{page.date_hierarchy}__{part}" for part in ("year", "month", "day")}
-        assert allowed <= offered(page) | page.allowed_lookups | days
+                days = {f"{page.date_hierarchy}__{part}" for part in ("year", "month", "day")}
+                assert allowed <= offered(page) | page.allowed_lookups | days
 
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_offers_no_secret_column(self, model, page):
-        secrets = {path for path, field in columns(model) if is_secret(field)}
-        named = [
-            each
-            for each in (*page.list_filter, *page.list_display, *page.search_fields)
-            if isinstance(each, str)
-        ]
-        shown = {*named, *page.ordering, *page.sortable_by, *page.allowed_lookups, page.date_hierarchy or ""}
+    def test_offers_no_secret_column(self, subtests):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                secrets = {path for path, field in columns(model) if is_secret(field)}
+                named = [
+                    each
+                    for each in (*page.list_filter, *page.list_display, *page.search_fields)
+                    if isinstance(each, str)
+                ]
+                shown = {
+                    *named,
+                    *page.ordering,
+                    *page.sortable_by,
+                    *page.allowed_lookups,
+                    page.date_hierarchy or "",
+                }
 
-        assert not {each.removeprefix("-").partition("__exact")[0] for each in shown} & secrets
+                assert not {each.removeprefix("-").partition("__exact")[0] for each in shown} & secrets
 
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_searches_in_no_secret_column(self, model, page):
-        terms = [
-            str(uuid.uuid4()), "1234", "123456", "1234567890", "123456789012", "ada@example.com", "f" * 64, "12345678901",
-        ]  # fmt: skip
-        secrets = {field.column for _, field in columns(model) if is_secret(field)}
+    def test_searches_in_no_secret_column(self, subtests):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                terms = [
+                    str(uuid.uuid4()), "1234", "123456", "1234567890", "123456789012", "ada@example.com", "f" * 64, "12345678901",
+                ]  # fmt: skip
+                secrets = {field.column for _, field in columns(model) if is_secret(field)}
 
-        for term in terms:
-            for look in page.searches:
-                for found in look(model, term):
-                    condition = str(found.order_by().values("pk").query).partition(" WHERE ")[2]
-                    assert not [name for name in secrets if f'"{name}"' in condition], (term, condition)
-
-    @pytest.mark.long
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_rejects_lookups_of_secret_columns(self, viewer, model, page):
-        secrets = [path for path, field in columns(model) if is_secret(field)]
-        own = [path for path, _ in columns(model) if "__" not in path]
-
-        for path in [*own, *secrets[:40]]:
-            answer = viewer.get(address(model), {f"{path}__regex": "^x"})
-            assert answer.status_code == 400, path
-
-    @pytest.mark.long
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_sorts_by_no_column_on_request(self, viewer, model, page):
-        usual = viewer.get(address(model)).context["cl"].queryset.query.order_by
-
-        for wanted in ("1", "-1", "0", "2.-1", "99", "x"):
-            listed = viewer.get(address(model), {"o": wanted})
-            assert listed.status_code == 200
-            order = listed.context["cl"].queryset.query.order_by
-            assert order == usual or (
-                page.sortable_by and order[0].removeprefix("-") == usual[0].removeprefix("-")
-            )
+                for term in terms:
+                    for look in page.searches:
+                        for found in look(model, term):
+                            condition = str(found.order_by().values("pk").query).partition(" WHERE ")[2]
+                            assert not [name for name in secrets if f'"{name}"' in condition], (
+                                term,
+                                condition,
+                            )
 
     @pytest.mark.long
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_references_rows_by_id_only(self, viewer, model, page):
-        for field in model._meta.fields:
-            if not field.primary_key:
-                answer = viewer.get(address(model), {"_to_field": field.name, "_popup": "1"})
-                assert answer.status_code == 400, field
+    def test_rejects_lookups_of_secret_columns(self, subtests, viewer):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                secrets = [path for path, field in columns(model) if is_secret(field)]
+                own = [path for path, _ in columns(model) if "__" not in path]
+
+                for path in [*own, *secrets[:40]]:
+                    answer = viewer.get(address(model), {f"{path}__regex": "^x"})
+                    assert answer.status_code == 400, path
 
     @pytest.mark.long
-    @pytest.mark.parametrize(("model", "page"), PAGES, ids=IDS)
-    def test_still_filters_by_its_own_filters(self, viewer, model, page):
-        listed = viewer.get(address(model)).context["cl"]
+    def test_sorts_by_no_column_on_request(self, subtests, viewer):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                usual = viewer.get(address(model)).context["cl"].queryset.query.order_by
 
-        for spec in listed.filter_specs:
-            for choice in spec.choices(listed):
-                assert viewer.get(address(model) + choice["query_string"]).status_code == 200
+                for wanted in ("1", "-1", "0", "2.-1", "99", "x"):
+                    listed = viewer.get(address(model), {"o": wanted})
+                    assert listed.status_code == 200
+                    order = listed.context["cl"].queryset.query.order_by
+                    assert order == usual or (
+                        page.sortable_by and order[0].removeprefix("-") == usual[0].removeprefix("-")
+                    )
+
+    @pytest.mark.long
+    def test_references_rows_by_id_only(self, subtests, viewer):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                for field in model._meta.fields:
+                    if not field.primary_key:
+                        answer = viewer.get(address(model), {"_to_field": field.name, "_popup": "1"})
+                        assert answer.status_code == 400, field
+
+    @pytest.mark.long
+    def test_still_filters_by_its_own_filters(self, subtests, viewer):
+        for model, page in PAGES:
+            with subtests.test(model=model, page=page):
+                listed = viewer.get(address(model)).context["cl"]
+
+                for spec in listed.filter_specs:
+                    for choice in spec.choices(listed):
+                        assert viewer.get(address(model) + choice["query_string"]).status_code == 200
 
 
 class TestSecrets:

@@ -50,9 +50,28 @@ class TestSearch:
         assert found["Payment links"] == [f"/admin/payments/paymentlink/{link.pk}/change/"]
 
     def test_finds_a_business_by_its_name(self, staff, ada):
-        assert groups(staff, ada.business.name[:5])["Businesses"] == [
-            f"/admin/merchants/business/{ada.business_id}/change/"
-        ]
+        ada.business.name = "Ɗan Òbi Ventures"
+        ada.business.save()
+
+        for term in ("ɗan Ò", "dan obi", "VENTURES", "ventures dan", "obi  ven dan", ada.business.name):
+            assert groups(staff, term)["Businesses"] == [
+                f"/admin/merchants/business/{ada.business_id}/change/"
+            ]
+
+    def test_finds_staff_by_words_of_their_name_in_any_order(self, staff):
+        person = UserFactory(is_staff=True, name="Łukasz Grace O\u2019Brien")
+
+        for term in ("obrien lukasz", "Grace O'Brien", "luk grace"):
+            assert groups(staff, term)["Users"] == [f"/admin/merchants/user/{person.pk}/change/"]
+        assert groups(staff, "lukasz obi") == {}
+
+    def test_finds_keys_of_a_business_by_words_in_any_order(self, staff, ada):
+        ada.business.name = "Danjuma Obi Ventures"
+        ada.business.save()
+
+        answer = staff.get("/admin/merchants/apikey/", {"q": "obi danjuma"})
+
+        assert ada.public_id in answer.content.decode()
 
     def test_shows_only_models_that_the_user_may_view(self, payment):
         person = UserFactory(is_staff=True)

@@ -1,15 +1,28 @@
 import io
 import json
+import sys
 
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
 from freezegun import freeze_time
 
-OURS = {"config", "dashboard", "merchants", "payments", "virtual_accounts", "webhooks"}
+OURS = {
+    "config",
+    "developer_site",
+    "operations",
+    "connectors",
+    "dashboard",
+    "merchants",
+    "payments",
+    "virtual_accounts",
+    "webhooks",
+}
 
 WITHOUT_JSON = {
     "acquirer_simulator": "runs until it is stopped",
     "bank_simulator": "runs until it is stopped",
+    "checkout_simulator": "runs until it is stopped",
+    "paystack_simulator": "runs until it is stopped",
     "sandbox": "runs until it is stopped",
     "address_guide": "prints a guide",
     "check_project": "one of our checks",
@@ -53,3 +66,18 @@ def test_prints_one_document(ada, command, document):
 
     shown = json.loads(printed.getvalue())
     assert document is None or shown == document
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("command", "result"), [("list_businesses", "Ada Books"), ("migrate", "No migrations to apply.")]
+)
+def test_warnings_of_the_settings_follow_the_result_in_one_line(ada, settings, capfd, command, result):
+    settings.PAYOUT_BANK = ""
+
+    call_command(command, skip_checks=False)
+    sys.stdout.flush()
+
+    shown = capfd.readouterr()
+    assert result in shown.out
+    assert shown.err == "Warnings: sluice.PAYOUT_BANK. manage.py doctor explains them.\n"

@@ -1,13 +1,12 @@
 import pytest
 
-from config import database_url
-from config.env import InvalidPart
+from config.environment import database_url
+from config.environment.env import InvalidPart
 
 
 class TestPostgreSQL:
-    @pytest.mark.parametrize(
-        ("url", "host", "port"),
-        [
+    def test_keeps_each_host_with_its_port(self, subtests):
+        for url, host, port in [
             ("postgres://ada@db/sluice", "db", ""),
             ("postgres://ada@db:5433/sluice", "db", "5433"),
             ("postgresql://ada@db:5433/sluice", "db", "5433"),
@@ -20,13 +19,12 @@ class TestPostgreSQL:
             ("postgres:///sluice?host=/run/postgresql", "/run/postgresql", ""),
             ("postgres:///sluice?host=a,b&port=5433", "a,b", "5433"),
             ("postgres:///sluice", "", ""),
-        ],
-    )
-    def test_keeps_each_host_with_its_port(self, url, host, port):
-        read = database_url.read(url)
+        ]:
+            with subtests.test(url=url, host=host):
+                read = database_url.read(url)
 
-        assert (read["HOST"], read["PORT"], read["NAME"]) == (host, port, "sluice")
-        assert read["ENGINE"] == "django.db.backends.postgresql"
+                assert (read["HOST"], read["PORT"], read["NAME"]) == (host, port, "sluice")
+                assert read["ENGINE"] == "django.db.backends.postgresql"
 
     def test_decodes_user_and_password(self):
         read = database_url.read("postgres://ad%40a:p%40ss%2Fw+rd@a,b/sluice")
@@ -54,9 +52,8 @@ class TestPostgreSQL:
         assert options["sslmode"] == "verify-full"
         assert options["keepalives_idle"] == 5
 
-    @pytest.mark.parametrize(
-        ("url", "message"),
-        [
+    def test_names_the_wrong_part(self, subtests):
+        for url, message in [
             ("postgres://ada:secret@a,,b/sluice", "one of its hosts is empty"),
             ("postgres://ada:secret@,/sluice", "one of its hosts is empty"),
             ("postgres://ada:secret@a:54x2,b:5432/sluice", "each port must be a number from 1 to 65535"),
@@ -69,13 +66,12 @@ class TestPostgreSQL:
             ("postgres://ada@a/sluice?target_session_attrs=nonsense", "must be read-write or primary"),
             ("postgres://ada@a/sluice?connect_timeout=soon", "connect_timeout must be a whole number"),
             ("postgres://ada@a/sluice?tcp_user_timeout=-1", "tcp_user_timeout must be a whole number"),
-        ],
-    )
-    def test_names_the_wrong_part(self, url, message):
-        with pytest.raises(InvalidPart, match=message) as refused:
-            database_url.read(url)
+        ]:
+            with subtests.test(url=url, message=message):
+                with pytest.raises(InvalidPart, match=message) as refused:
+                    database_url.read(url)
 
-        assert "secret" not in str(refused.value)
+                assert "secret" not in str(refused.value)
 
     @pytest.mark.parametrize(
         "url",

@@ -7,8 +7,12 @@ import sys
 import pytest
 from environ import Env
 
-from config.celery import app
-from config.checks.startup import mails_are_sent
+from config.checks.startup import (
+    connectors_have_names,
+    every_connector_is_usable,
+    every_rail_has_a_connector,
+    mails_are_sent,
+)
 from tests.journeys.service import PROJECT
 
 FIELD_KEY = "dGVzdC1vbmx5LWZpZWxkLWtleS0wMTIzNDU2Nzg5MDE="
@@ -22,12 +26,12 @@ PRODUCTION = {
 }
 
 RAILS = {
-    "CARD_ACQUIRER": "payments.rails.iso8583.Iso8583Acquirer",
+    "CARD_ACQUIRER": "iso8583",
     "ACQUIRER_HOST": "acquirer.example",
     "ACQUIRER_INSTITUTION_ID": "628051",
     "ACQUIRER_TERMINAL_ID": "SLUICE01",
     "ACQUIRER_MERCHANT_ID": "SLUICE000000001",
-    "PAYOUT_BANK": "payments.rails.http_bank.HttpBank",
+    "PAYOUT_BANK": "http",
     "BANK_URL": "https://bank.example/api",
     "BANK_CLIENT_ID": "sluice",
     "BANK_SECRET_KEY": "key-shared-with-the-bank-of-a-test",
@@ -59,11 +63,11 @@ class TestEnvironmentExample:
     def test_lists_every_variable_that_is_read(self):
         code = "".join(
             (PROJECT / "config" / name).read_text()
-            for name in ("settings.py", "env.py", "runtime/gunicorn.py")
+            for name in ("settings.py", "environment/env.py", "runtime/gunicorn.py")
         )
         read = set(
             re.findall(
-                r'(?:env\.(?:text|flag|numbers?|words|choice|url|networks|currencies|amounts)|_secret)\(\s*"([A-Z_]+)"',
+                r'(?:env\.(?:text|flag|numbers?|words|choices?|url|networks|currencies|amounts)|_secret)\(\s*"([A-Z_]+)"',
                 code,
             )
         )
@@ -128,29 +132,34 @@ class TestProduction:
         assert start(PRODUCTION).returncode == 0
 
     @pytest.mark.parametrize(
-        ("changes", "complaint"),
+        "complaints",
         [
-            ({"SECRET_KEY": ""}, "SECRET_KEY must be set"),
-            ({"SECRET_KEY": "short"}, "SECRET_KEY must be 32"),
-            ({"SECRET_KEY": "django-insecure-" + "x" * 40}, "SECRET_KEY must be 32"),
-            ({"FIELD_ENCRYPTION_KEYS": ""}, "FIELD_ENCRYPTION_KEYS must be set"),
-            ({"FIELD_ENCRYPTION_KEYS": "junk"}, "FIELD_ENCRYPTION_KEYS must be Fernet keys"),
-            ({"FINGERPRINT_KEY": ""}, "FINGERPRINT_KEY must be set"),
-            ({"CARD_ACQUIRER": "payments.rails.sandbox.SandboxAcquirer"}, "may not be the sandbox's"),
-            ({"DEBUG": "True"}, "DEBUG must be False"),
-            ({"MAIL_URL": "nonsense://ada:password@mail"}, "MAIL_URL must look like"),
-            ({"DATABASE_URL": ""}, "DATABASE_URL must name a PostgreSQL"),
-            ({"DATABASE_URL": "sqlite:///db.sqlite3"}, "DATABASE_URL must name a PostgreSQL"),
-            ({"PUBLIC_URL": "http://pay.shop.com"}, "PUBLIC_URL must be an https"),
-            ({"BANK_URL": "http://bank.example"}, "BANK_URL must be an https"),
-            ({"ACQUIRER_TIMEOUT": "10"}, "ACQUIRER_TIMEOUT must be a whole number of at most 9"),
-            ({"BANK_TIMEOUT": "60"}, "BANK_TIMEOUT must be a whole number of at most 9"),
+            {
+                ("SECRET_KEY", ""): "SECRET_KEY must be set",
+                ("FIELD_ENCRYPTION_KEYS", ""): "FIELD_ENCRYPTION_KEYS must be set",
+                ("FINGERPRINT_KEY", ""): "FINGERPRINT_KEY must be set",
+                ("CARD_ACQUIRER", "sandbox"): "may not be the sandbox's",
+                ("DEBUG", "True"): "DEBUG must be False",
+                ("DATABASE_URL", ""): "DATABASE_URL must name a PostgreSQL",
+                ("PUBLIC_URL", "http://pay.shop.com"): "PUBLIC_URL must be an https",
+                ("BANK_URL", "http://bank.example"): "BANK_URL must be an https",
+            },
+            {
+                ("SECRET_KEY", "short"): "SECRET_KEY must be 32",
+                ("FIELD_ENCRYPTION_KEYS", "junk"): "FIELD_ENCRYPTION_KEYS must be Fernet keys",
+                ("DATABASE_URL", "sqlite:///db.sqlite3"): "DATABASE_URL must name a PostgreSQL",
+                ("MAIL_URL", "nonsense://ada:password@mail"): "MAIL_URL must look like",
+                ("ACQUIRER_TIMEOUT", "10"): "ACQUIRER_TIMEOUT must be a whole number of at most 9",
+                ("BANK_TIMEOUT", "60"): "BANK_TIMEOUT must be a whole number of at most 9",
+            },
+            {("SECRET_KEY", "django-insecure-" + "x" * 40): "SECRET_KEY must be 32"},
         ],
     )
-    def test_rejects_unsafe_settings(self, changes, complaint):
-        refused = start(PRODUCTION | changes)
+    def test_rejects_unsafe_settings(self, complaints):
+        refused = start(PRODUCTION | dict(complaints.keys()))
 
-        assert_refused(refused, complaint)
+        assert_refused(refused, *complaints.values())
+        assert len(refused.stderr.splitlines()) == len(complaints), refused.stderr
 
     @pytest.mark.long
     def test_starts_with_the_real_rails_and_without_a_warning_about_them(self):
@@ -177,16 +186,12 @@ class TestProduction:
 
     @pytest.mark.long
     def test_passes_the_deployment_checks(self):
-        rails = dict.fromkeys(
-            ("CARD_ACQUIRER", "PAYOUT_BANK", "ACCOUNT_PROVIDER"), "tests.rails.CardLeakingAcquirer"
-        )
-
         checked = start(
             PRODUCTION
-            | rails
+            | RAILS
             | {
                 "SECRET_KEY": "x7Kq0Zt9" * 8,
-                "VIRTUAL_ACCOUNT_BANK_CODE": "035",
+                "RAILS_NOT_USED": "virtual_accounts",
                 "MAIL_URL": "smtp+tls://ada:password@mail.example:587",
             },
             "manage.py", "check", "--deploy", "--fail-level", "WARNING",
@@ -224,47 +229,94 @@ class TestProduction:
         assert "PAYOUT_BANK is not set" in checked.stderr
 
 
-class TestTypedValues:
-    @pytest.mark.long
+class TestRailsNotUsed:
+    def test_cannot_be_unknown_or_configured(self):
+        assert_refused(
+            start(PRODUCTION | {"RAILS_NOT_USED": "payouts, payout"}), "RAILS_NOT_USED", "'payout'"
+        )
+        assert_refused(
+            start(PRODUCTION | RAILS | {"RAILS_NOT_USED": "payouts"}),
+            "RAILS_NOT_USED has payouts",
+            "PAYOUT_BANK",
+        )
+
+    def test_are_no_warning(self, settings):
+        settings.PAYOUT_BANK, settings.ACCOUNT_PROVIDER, settings.RAILS_NOT_USED = "", "", ["payouts"]
+
+        assert [found.id for found in every_rail_has_a_connector()] == ["sluice.ACCOUNT_PROVIDER"]
+
+
+class TestConnectors:
+    @pytest.mark.parametrize("name", ["CARD_ACQUIRER", "PAYOUT_BANK", "ACCOUNT_PROVIDER"])
+    @pytest.mark.parametrize("value", ["passwordbank", "https://ada:password@bank.example"])
+    def test_unknown_name_prevents_the_start(self, name, value, tmp_path):
+        refused = start({"SANDBOX_DATA": str(tmp_path), name: value})
+
+        assert_refused(refused, f"{name} must be one of sandbox")
+        assert "password" not in refused.stderr
+
     @pytest.mark.parametrize(
         ("name", "value"),
         [
-            ("DEBUG", "maybe"),
-            ("FOUR_EYES", "2"),
-            ("ENVIRONMENT", "staging"),
-            ("RATE_LIMIT_WRITES", "many"),
-            ("RATE_LIMIT_WRITES", "0"),
-            ("RATE_LIMIT_READS", "1_000"),
-            ("LOG_LEVEL", "LOUD"),
-            ("RATE_LIMIT_READS", "9" * 5000),
-            ("AUTHORISATION_LIFETIME", "59"),
-            ("CHALLENGE_LIFETIME", "0"),
-            ("ACQUIRER_PORT", "65536"),
-            ("WEBHOOK_RETRY_DELAYS", "0,soon"),
-            ("WEBHOOK_ALLOW_CIDRS", "127.0.0.1/99"),
-            ("METRICS_ALLOW_CIDRS", "localhost"),
-            ("DEFAULT_CURRENCIES", "NGN,NAIRA"),
-            ("DATABASE_POOLING", "statement"),
-            ("DATABASE_URL", "nonsense"),
-            ("DATABASE_URL", "mysql://ada:password@db/sluice"),
-            ("DATABASE_URL", "postgres://ada:password/@db:5432/sluice"),
-            ("DATABASE_URL", "postgres://ada@db:54x2/sluice"),
-            ("DATABASE_URL", "postgres://ada:password@a:5432,b:54x2/sluice"),
-            ("DATABASE_URL", "postgres://ada:password@a,b/sluice?target_session_attrs=any"),
-            ("REDIS_URL", "127.0.0.1:6379"),
-            ("REDIS_URL", "redis://:password/@redis:6379/0"),
-            ("MAIL_URL", "nonsense://ada:password@mail"),
-            ("MAIL_URL", "smtp://ada:password/@mail:587"),
-            ("PUBLIC_URL", "pay.shop.com"),
-            ("BANK_NOTIFICATION_KEYS", "password"),
-            ("VIRTUAL_ACCOUNT_BANK_CODE", "bank"),
-            ("FIELD_ENCRYPTION_KEYS", "password"),
+            ("CARD_ACQUIRER", "payments.rails.sandbox.SandboxAcquirer"),
+            ("PAYOUT_BANK", "payments.rails.sandbox.SandboxBank"),
+            ("ACCOUNT_PROVIDER", "virtual_accounts.providers.sandbox.SandboxProvider"),
         ],
     )
-    def test_invalid_value_prevents_the_start(self, name, value, tmp_path):
-        refused = start({"SANDBOX_DATA": str(tmp_path), name: value})
+    def test_path_of_a_class_is_a_warning(self, settings, name, value):
+        assert connectors_have_names() == []
 
-        assert_refused(refused, name)
+        setattr(settings, name, value)
+
+        assert [found.id for found in connectors_have_names()] == [f"sluice.{name}.dotted"]
+        assert every_connector_is_usable() == []
+
+
+class TestTypedValues:
+    @pytest.mark.long
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {
+                "DEBUG": "maybe",
+                "FOUR_EYES": "2",
+                "RATE_LIMIT_WRITES": "many",
+                "RATE_LIMIT_READS": "1_000",
+                "LOG_LEVEL": "LOUD",
+                "AUTHORISATION_LIFETIME": "59",
+                "CHALLENGE_LIFETIME": "0",
+                "ACQUIRER_PORT": "65536",
+                "WEBHOOK_RETRY_DELAYS": "0,soon",
+                "WEBHOOK_ALLOW_CIDRS": "127.0.0.1/99",
+                "METRICS_ALLOW_CIDRS": "localhost",
+                "DEFAULT_CURRENCIES": "NGN,NAIRA",
+                "DATABASE_POOLING": "statement",
+                "DATABASE_URL": "nonsense",
+                "REDIS_URL": "127.0.0.1:6379",
+                "MAIL_URL": "nonsense://ada:password@mail",
+                "PUBLIC_URL": "pay.shop.com",
+                "BANK_NOTIFICATION_KEYS": "password",
+                "VIRTUAL_ACCOUNT_BANK_CODE": "bank",
+                "FIELD_ENCRYPTION_KEYS": "password",
+            },
+            {
+                "RATE_LIMIT_WRITES": "0",
+                "RATE_LIMIT_READS": "9" * 5000,
+                "DATABASE_URL": "mysql://ada:password@db/sluice",
+                "REDIS_URL": "redis://:password/@redis:6379/0",
+                "MAIL_URL": "smtp://ada:password/@mail:587",
+            },
+            {"ENVIRONMENT": "staging"},
+            {"DATABASE_URL": "postgres://ada:password/@db:5432/sluice"},
+            {"DATABASE_URL": "postgres://ada@db:54x2/sluice"},
+            {"DATABASE_URL": "postgres://ada:password@a:5432,b:54x2/sluice"},
+            {"DATABASE_URL": "postgres://ada:password@a,b/sluice?target_session_attrs=any"},
+        ],
+    )
+    def test_invalid_values_prevent_the_start(self, wrong, tmp_path):
+        refused = start({"SANDBOX_DATA": str(tmp_path)} | wrong)
+
+        assert_refused(refused, *wrong)
         assert "password" not in refused.stderr.replace("user:password@", "")
 
     @pytest.mark.long
@@ -284,16 +336,16 @@ class TestTypedValues:
 
         assert_refused(refused, "CHALLENGE_LIFETIME", "WEB_WORKERS")
 
-    @pytest.mark.parametrize(
-        ("value", "read"),
-        [("true", True), ("YES", True), ("1", True), ("On", True), ("no", False), ("0", False)],
-    )
-    def test_booleans_accept_common_spellings(self, value, read, tmp_path):
-        code = "from config import settings; print(settings.FOUR_EYES)"
+    def test_booleans_accept_common_spellings(self, tmp_path):
+        spellings = {
+            "FOUR_EYES": "true", "LOG_REQUESTS": "YES", "ACQUIRER_TLS": "1", "DEBUG": "On",
+            "PAYOUT_REQUIRES_BALANCE": "no", "REQUEST_LOG_READS": "0",
+        }  # fmt: skip
+        code = f"from config import settings; print(*[getattr(settings, name) for name in {[*spellings]}])"
 
-        printed = start({"FOUR_EYES": value, "SANDBOX_DATA": str(tmp_path)}, "-c", code).stdout
+        printed = start(spellings | {"SANDBOX_DATA": str(tmp_path)}, "-c", code).stdout
 
-        assert printed == f"{read}\n"
+        assert printed == "True True True True False False\n"
 
 
 class TestPooling:
@@ -318,17 +370,3 @@ class TestMail:
         (warning,) = mails_are_sent()
 
         assert "password resets are not mailed" in warning.msg
-
-
-class TestQueues:
-    def test_only_tasks_that_call_rails_share_a_queue_with_requery(self):
-        """A hanging rail must not delay expiry, settlement or daily totals."""
-        scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
-
-        queues = {task: app.amqp.router.route({}, task)["queue"].name for task in scheduled}
-
-        assert {task for task, queue in queues.items() if queue == "requery"} == {
-            "payments.requery_due",
-            "payments.notify_account_provider",
-        }
-        assert set(queues.values()) == {"requery", "sluice"}

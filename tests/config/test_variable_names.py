@@ -1,7 +1,7 @@
 import pytest
 from django.core import checks
 
-from config import variable_names
+from config.environment import variable_names
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.activity.descriptions import DESCRIPTIONS
-from merchants import audit
-from merchants.audit import Actor
 from merchants.models import User
-from tests.config.docs_site.test_pages import Audit
+from merchants.people import audit
+from merchants.people.audit import Actor
 from tests.dashboard.people import signed_in
+from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory, UserFactory
 from tests.journeys.service import PROJECT
 
@@ -40,7 +40,7 @@ def page(client, query=""):
 
 def lines(client, query=""):
     answer = client.get(f"{ACTIVITY}export.csv{query}")
-    return b"".join(answer.streaming_content).decode().splitlines()
+    return b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()
 
 
 class TestPage:

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from merchants import signing
+from merchants.api import signing
+from merchants.api.request_log import request_log
 from merchants.models import ApiKey, ApiRequest, AuditEntry, FailedCallCount
-from merchants.request_log import request_log
 from tests import orders
 from tests.clients import Credentials, InProcessClient, signed_headers
-from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
+from tests.developer_site.test_pages import Audit
 from tests.factories import ApiKeyFactory
 from tests.kit.test_display_names import UNREADABLE
 

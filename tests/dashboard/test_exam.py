@@ -8,9 +8,9 @@ from django.utils import timezone
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.webhooks.rows import make_endpoint
-from webhooks import exams
-from webhooks.exam import PROBES, ExamAnswer
-from webhooks.exam_records import QUEUE, Exam
+from webhooks.exams import exams
+from webhooks.exams.exam import PROBES, ExamAnswer
+from webhooks.exams.exam_records import QUEUE, Exam
 
 pytestmark = pytest.mark.django_db
 
@@ -149,6 +149,8 @@ def test_asks_what_the_exam_cannot_see(browser, endpoint):
     assert (exam.acted, exam.state) == ("more", "failed")
     assert "Answer saved." in page
     assert "store the event ID in a unique column" in page
+    page = text_of(browser.post(f"{PAGE}{exam.pk}/acted/", {"acted": "0"}, follow=True))
+    assert "The name of this one is <code>payment.success</code>." in page
     assert "Choose one of the answers." in text_of(
         browser.post(f"{PAGE}{exam.pk}/acted/", {"acted": "often"}, follow=True)
     )

@@ -13,14 +13,14 @@ from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.ui import exports
-from dashboard.ui.pagination import BY_ID, BY_MOMENT
-from kit import xlsx_files
-from kit.money import decimal_amount
-from kit.tables import Column, Table, csv_lines
-from merchants import rate_limits
+from dashboard.ui.lists import exports
+from dashboard.ui.lists.pagination import BY_ID, BY_MOMENT
+from kit.files import xlsx_files
+from kit.files.tables import Column, Table, csv_lines
+from kit.money.money import decimal_amount
+from merchants.api import rate_limits
 from merchants.exports import FileType
-from merchants.roles import Role
+from merchants.people.roles import Role
 from payments.models import SettlementBatch, Transaction
 from tests import orders
 from tests.dashboard.conftest import PASSWORD
@@ -62,7 +62,7 @@ def busy(ada, now):
 
 
 def csv_rows(answer):
-    text = b"".join(answer.streaming_content).decode()
+    text = b"".join(answer.streaming_content).decode("utf-8-sig")
     head, *rows = csv.reader(io.StringIO(text))
     return head, rows
 
@@ -87,63 +87,72 @@ def xlsx_rows(answer):
 
 @pytest.mark.django_db
 class TestExport:
-    @pytest.mark.parametrize("address", LISTS)
-    def test_has_the_same_rows_in_both_files(self, browser, busy, address):
-        head, rows = csv_rows(browser.get(f"{address}export.csv"))
-        excel_head, *excel_rows = xlsx_rows(browser.get(f"{address}export.xlsx"))
+    def test_of_csv_begins_with_a_byte_order_mark(self, browser, busy):
+        answer = browser.get("/dashboard/payments/export.csv")
 
-        assert rows
-        assert len(excel_head) == len(head)
-        assert [sum(1 for cell in row if cell) for row in rows] == [len(row) for row in excel_rows]
+        assert b"".join(answer.streaming_content).startswith(b"\xef\xbb\xbfid,")
 
-    @pytest.mark.parametrize(
-        ("address", "headings"),
-        [
+    def test_has_the_same_rows_in_both_files(self, subtests, browser, busy, limit_clock):
+        for address in LISTS:
+            limit_clock.now += rate_limits.EXPORT_WINDOW
+            with subtests.test(address=address):
+                head, rows = csv_rows(browser.get(f"{address}export.csv"))
+                excel_head, *excel_rows = xlsx_rows(browser.get(f"{address}export.xlsx"))
+
+                assert rows
+                assert len(excel_head) == len(head)
+                assert [sum(1 for cell in row if cell) for row in rows] == [len(row) for row in excel_rows]
+
+    def test_has_readable_headings_in_excel(self, subtests, browser, busy):
+        for address, headings in [
             (
                 "/dashboard/balance/",
                 {"ID", "Time, UTC", "Movement", "Counterparty", "Amount", "Balance after"},
             ),
             ("/dashboard/payments/", {"ID", "Reference", "Created at", "Card last 4", "Settlement ID"}),
-        ],
-    )
-    def test_has_readable_headings_in_excel(self, browser, busy, address, headings):
-        head, *_ = xlsx_rows(browser.get(f"{address}export.xlsx"))
+        ]:
+            with subtests.test(address=address, headings=headings):
+                head, *_ = xlsx_rows(browser.get(f"{address}export.xlsx"))
 
-        assert set(head.values()) >= headings
+                assert set(head.values()) >= headings
 
-    @pytest.mark.parametrize(("address", "query"), LISTS.items())
-    def test_has_the_filter_of_its_list(self, browser, busy, address, query):
-        for file_type in FileType:
-            assert (
-                f'href="{address}export.{file_type}?{query}"'
-                in browser.get(f"{address}?{query}").content.decode()
-            )
+    def test_has_the_filter_of_its_list(self, subtests, browser, busy):
+        for address, query in LISTS.items():
+            with subtests.test(address=address, query=query):
+                for file_type in FileType:
+                    assert (
+                        f'href="{address}export.{file_type}?{query}"'
+                        in browser.get(f"{address}?{query}").content.decode()
+                    )
 
-        assert csv_rows(browser.get(f"{address}export.csv?{query}"))[1] == []
+                assert csv_rows(browser.get(f"{address}export.csv?{query}"))[1] == []
 
-    @pytest.mark.parametrize("address", LISTS)
-    def test_of_an_invalid_filter_leads_to_the_list(self, browser, address):
-        for query in ("since=nonsense", "state=nonsense", "status=nonsense"):
-            answer = browser.get(f"{address}export.csv?{query}")
+    def test_of_an_invalid_filter_leads_to_the_list(self, subtests, browser):
+        for address in LISTS:
+            with subtests.test(address=address):
+                for query in ("since=nonsense", "state=nonsense", "status=nonsense"):
+                    answer = browser.get(f"{address}export.csv?{query}")
 
-            assert answer.status_code == 200 or answer["Location"] == f"{address}?{query}"
+                    assert answer.status_code == 200 or answer["Location"] == f"{address}?{query}"
 
-    @pytest.mark.parametrize("address", LISTS)
-    def test_excludes_other_businesses(self, other_browser, bisi, busy, address):
-        _, rows = csv_rows(other_browser.get(f"{address}export.csv"))
+    def test_excludes_other_businesses(self, subtests, other_browser, bisi, busy):
+        for address in LISTS:
+            with subtests.test(address=address):
+                _, rows = csv_rows(other_browser.get(f"{address}export.csv"))
 
-        assert rows == []
+                assert rows == []
 
     @pytest.mark.long
-    @pytest.mark.parametrize("role", Role)
-    @pytest.mark.parametrize("address", EXPORTS)
-    def test_is_for_all_members(self, busy, role, address):
-        member = MemberFactory(business=busy, role=role, user__password=PASSWORD)
+    def test_is_for_all_members(self, subtests, busy):
+        for role in Role:
+            for address in EXPORTS:
+                with subtests.test(role=role, address=address):
+                    member = MemberFactory(business=busy, role=role, user__password=PASSWORD)
 
-        answer = signed_in(member.user).get(address)
+                    answer = signed_in(member.user).get(address)
 
-        assert answer.status_code == 200
-        assert answer["Content-Disposition"].endswith(f'{address.rpartition(".")[2]}"')
+                    assert answer.status_code == 200
+                    assert answer["Content-Disposition"].endswith(f'{address.rpartition(".")[2]}"')
 
     def test_writes_amounts_in_major_units_and_times_in_utc(self, browser, busy):
         at = datetime(2026, 11, 23, 9, 38, 1, 250_000, tzinfo=UTC)
@@ -275,18 +284,37 @@ class TestLongTable:
         assert "Narrow the filters, or export CSV." in browser.get(answer["Location"]).content.decode()
         assert len(csv_rows(browser.get("/dashboard/payments/export.csv"))[1]) == 3
 
+    def test_is_written_one_at_a_time(self, browser, monkeypatch):
+        """A second export is requested while the first is written."""
+        inside = []
+
+        def write(_table, _file):
+            inside.append(browser.get("/dashboard/payments/export.xlsx"))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(xlsx_files, "write", write)
+            first = browser.get("/dashboard/payments/export.xlsx")
+
+        assert first.status_code == 200
+        assert inside[0]["Location"] == "/dashboard/payments/?"
+        assert "Try again in a minute, or export CSV." in browser.get("/dashboard/payments/").content.decode()
+        assert browser.get("/dashboard/payments/export.xlsx").status_code == 200
+
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("address", EXPORTS)
 class TestLimit:
-    def test_rejects_too_many_exports(self, browser, other_browser, limit_clock, address):
-        answers = [browser.get(address).status_code for _ in range(rate_limits.EXPORTS + 1)]
+    def test_rejects_too_many_exports(self, browser, other_browser, limit_clock):
+        counted = [browser.get(EXPORTS[n]).status_code for n in range(rate_limits.EXPORTS)]
+        refused = {address: browser.get(address) for address in EXPORTS}
 
-        assert answers == [200] * rate_limits.EXPORTS + [429]
-        assert "Too many attempts" in browser.get(EXPORTS[0]).content.decode()
-        assert other_browser.get(address).status_code == 200
+        assert set(counted) == {200}
+        assert {address: answer.status_code for address, answer in refused.items()} == dict.fromkeys(
+            EXPORTS, 429
+        )
+        assert "Too many attempts" in refused[EXPORTS[0]].content.decode()
+        assert other_browser.get(EXPORTS[0]).status_code == 200
         limit_clock.now += rate_limits.EXPORT_WINDOW
-        assert browser.get(address).status_code == 200
+        assert [browser.get(address).status_code for address in EXPORTS[-rate_limits.EXPORTS :]] == counted
 
 
 class TestStreams:

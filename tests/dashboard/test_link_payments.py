@@ -106,7 +106,7 @@ class TestFilterByLink:
         export = browser.get(f"{PAYMENTS}export.csv", {"payment_link_id": link.pk})
 
         assert answer.context["views"].here.query == query
-        rows = list(csv.DictReader(io.StringIO(b"".join(export.streaming_content).decode())))
+        rows = list(csv.DictReader(io.StringIO(b"".join(export.streaming_content).decode("utf-8-sig"))))
         assert {row["payment_link_id"] for row in rows} == {str(link.pk)}
         assert len(rows) == 2
 

@@ -12,7 +12,7 @@ from dashboard.webhooks import outage_mail
 from tests.factories import BusinessFactory, MemberFactory
 from tests.racing import racers
 from tests.webhooks.rows import DELIVERED, FAILED, NOON, acquire, make_delivery, make_endpoint, record
-from webhooks import outage_notices
+from webhooks.endpoints import outage_notices
 from webhooks.models import Delivery, Endpoint, OpenOutage
 
 URL = "https://ada:secret@shop.example/hooks?token=abc"

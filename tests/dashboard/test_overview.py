@@ -7,12 +7,12 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from dashboard.ui.list_totals import Count
+from dashboard.ui.lists.list_totals import Count
 from merchants.models import Business
 from payments.models import Transaction
 from tests import orders
-from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
+from tests.developer_site.test_pages import Audit
 from tests.factories import ApiKeyFactory
 from tests.settling import decide, settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start

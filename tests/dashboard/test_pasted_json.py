@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from kit import bounded_json
+from kit.files import bounded_json
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.memory import peak_below

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from merchants.models import AuditEntry
 from payments.models import LinkDay, Transaction
-from payments.services import checkout_limits
+from payments.services.checkouts import checkout_limits
 from tests.links import begin, link_of, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD
 
@@ -136,7 +136,7 @@ class TestCheckouts:
         answer = browser.get(f"{LINKS}{link.pk}/checkouts.csv")
 
         assert answer["Content-Disposition"] == 'attachment; filename="checkouts.csv"'
-        text = b"".join(answer.streaming_content).decode()
+        text = b"".join(answer.streaming_content).decode("utf-8-sig")
         last, first = csv.DictReader(io.StringIO(text))
         assert first | {"id": "", "created_at": ""} == {
             "id": "",

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from payments.models import Transaction
-from payments.sandbox_triggers import LOST_ANSWER_ACCOUNT
+from payments.rules.sandbox_triggers import LOST_ANSWER_ACCOUNT
 from payments.services.payouts import payout_returns
 from tests import orders
 from tests.settling import STAFF
@@ -28,6 +28,22 @@ CUSTOMER = {"name": "Ada Obi", "bank_code": "058"}
 
 
 class TestNewPayout:
+    def test_reads_pasted_text(self, browser, ada):
+        pasted = {
+            "name": "Ada\u00a0Obi\u200b",
+            "account_number": "\u202a0123456789\u202c",
+            "amount": "₦2,500.50",
+        }
+
+        browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | pasted | {"step": "confirmed"})
+
+        payout = Transaction.objects.get()
+        assert (payout.customer_name, payout.account_number, payout.amount) == (
+            "Ada Obi",
+            "0123456789",
+            250_050,
+        )
+
     def test_shows_bank_fee_and_total_first(self, browser, ada):
         shown = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "review"}).content.decode()
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from merchants.request_log import request_log
+from merchants.api.request_log import request_log
 from payments.models import CardOperation
-from payments.services import refunds
+from payments.services.refunds import refunds
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory

@@ -8,15 +8,15 @@ import pytest
 from django.utils import timezone
 
 from dashboard.sandbox import history
-from kit.money import money
+from kit.money.money import money
+from merchants.api.request_log import request_log
 from merchants.models import ApiKey, ApiRequest, AuditEntry
-from merchants.request_log import request_log
 from payments.models import Challenge, SettlementBatch, Transaction
-from payments.scenarios import find, scenarios
+from payments.sandbox.scenarios import find, scenarios
 from tests import orders
-from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
 from tests.dashboard.test_page_cost import PAGE
+from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory
 from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD

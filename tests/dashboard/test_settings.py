@@ -10,7 +10,12 @@ from tests.factories import MemberFactory
 pytestmark = pytest.mark.django_db
 
 SETTINGS = "/dashboard/settings/"
-FIELDS = {"zone": "time_zone", "colour": "accent_color", "keys": "keys_decide_unapplied"}
+FIELDS = {
+    "zone": "time_zone",
+    "colour": "accent_color",
+    "keys": "keys_decide_unapplied",
+    "minimum": "minimum_amounts",
+}
 
 
 def save(browser, group, **fields):
@@ -23,6 +28,8 @@ def save(browser, group, **fields):
         ("zone", "Europe/London", "Europe/London"),
         ("colour", "#0B6E69", "#0b6e69"),
         ("keys", "on", True),
+        ("minimum", "2,500; usd 1.00", {"NGN": 250_000, "USD": 100}),
+        ("minimum", "1.00 USD; ₦2,500", {"NGN": 250_000, "USD": 100}),
     ],
 )
 def test_owner_changes_each_setting(browser, ada, group, value, stored):
@@ -58,6 +65,9 @@ def test_group_leaves_the_other_settings_alone(browser, ada):
         ("zone", "Asia/Kolkata", "Choose a time zone from the list."),  # UTC+5:30
         ("zone", "Mars/Olympus", "Choose a time zone from the list."),
         ("colour", "teal", "Enter # and six hexadecimal digits"),
+        ("minimum", "EUR 5", "The business is not enabled for EUR."),
+        ("minimum", "NGN 1; 2", "Enter one amount for NGN."),
+        ("minimum", "NGN 1.005", "Enter at most 2 decimals for NGN."),
         ("colour", "#ffe000", "White text on this colour is hard to read."),
     ],
 )

@@ -7,9 +7,9 @@ from html import unescape
 import pytest
 from django.utils import timezone
 
-from kit.money import figures, money
+from kit.money.money import figures, money
 from payments.models import Transaction
-from tests.config.docs_site.test_pages import Audit
+from tests.developer_site.test_pages import Audit
 from tests.settling import decide, settle
 from tests.transactions import captured_payment
 
@@ -99,7 +99,7 @@ class TestBatch:
     def test_exports_its_statement(self, browser, batch, payment):
         answer = browser.get(f"{SETTLEMENTS}{batch.pk}/statement.csv")
 
-        rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+        rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
         assert payment.reference in [row["reference"] for row in rows]
 
     @pytest.mark.parametrize("page", ["", "statement.csv"])

@@ -11,12 +11,12 @@ from django.test import Client
 from django.utils import timezone
 from freezegun import freeze_time
 
-from merchants import team
-from merchants.audit import Actor
 from merchants.models import AuditEntry, Business, Invitation, LimitSlot, Member, User
-from tests.config.docs_site.test_pages import Audit
+from merchants.people import team
+from merchants.people.audit import Actor
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
+from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

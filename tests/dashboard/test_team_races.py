@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from merchants import team
-from merchants.audit import Actor
 from merchants.models import Member
+from merchants.people import team
+from merchants.people.audit import Actor
 from tests.factories import BusinessFactory, MemberFactory
 from tests.racing import racers
 

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from dashboard.templatetags.frame import moment, precise_moment
-from dashboard.ui.list_filters import PeriodFilter
-from kit.time_zones import zone_of
+from dashboard.ui.lists.list_filters import PeriodFilter
+from kit.time.time_zones import zone_of
 from merchants.models import Business
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory

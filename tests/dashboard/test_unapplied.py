@@ -9,8 +9,8 @@ from dashboard.virtual_accounts.unapplied_views import SHORT_REASONS, WHY
 from ledger.services import balances
 from merchants.models import AuditEntry
 from payments.models import Transaction
-from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.people import signed_in
+from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_endpoint
@@ -181,13 +181,14 @@ class TestReturn:
         assert list(answer.context["return_form"].errors) == [field]
         assert state_of(money) == "open"
 
-    def test_declined_by_the_bank_leaves_the_money_in_the_wallet(self, browser, ada):
+    def test_refused_by_the_bank_is_open_again(self, browser, ada):
         money = mismatched_money(business=ada.business, now=timezone.now(), amount=40_051)
 
         page = decide(browser, money, RETURN)
 
         assert "The return of NGN 400.51 failed" in page
-        assert wallet(ada.business) == 40_051
+        assert "The bank refused the return" in page
+        assert (state_of(money), wallet(ada.business)) == ("open", 0)
 
     def test_without_an_answer_is_shown_as_pending(self, browser, money):
         page = decide(browser, money, RETURN | {"account_number": "0000000097"})

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.config.docs_site.test_pages import Audit
+from tests.developer_site.test_pages import Audit
 from tests.webhooks.rows import (
     DELIVERED,
     FAILED,

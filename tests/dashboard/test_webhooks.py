@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.config.docs_site.test_pages import Audit
+from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory
 from tests.webhooks.rows import (
     DELIVERED,
@@ -78,6 +78,19 @@ class TestRotation:
         endpoint = Endpoint.objects.get(business=ada.business)
         assert shown_key(first) == endpoint.hash_key != before.hash_key
         assert shown_key(second) is None
+        assert endpoint.previous_hash_key is None
+
+    def test_keeps_the_old_key_for_the_hours_asked_for(self, browser, ada):
+        before = make_endpoint(business=ada.business)
+        form = {"made": before.key_made_at.isoformat(), "overlap_hours": "72"}
+
+        refused = browser.post(f"{WEBHOOKS}rotate/", form | {"overlap_hours": "73"})
+        browser.post(f"{WEBHOOKS}rotate/", form)
+
+        endpoint = Endpoint.objects.get(business=ada.business)
+        assert shown_key(refused) is None
+        assert endpoint.previous_hash_key == before.hash_key
+        assert endpoint.previous_key_ends_at - endpoint.key_made_at == timedelta(hours=72)
 
 
 class TestTestEvent:

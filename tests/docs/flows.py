@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import requests
 
-from config.docs_site.request_samples import samples
-from config.env import PROJECT
+from config.environment.env import PROJECT
+from developer_site.guides.request_samples import samples
 from tests.journeys.service import Service
 
 DOCS = PROJECT / "docs"
-GUIDES = ("card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links")
+GUIDES = ("hosted-checkout", "card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links")
 ACCOUNT_NUMBER = re.compile(r"\b[0-9]{10}\b")
 BLOCK = re.compile(r"^```http\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 

@@ -4,8 +4,6 @@ import re
 from configparser import ConfigParser
 from pathlib import Path
 
-import pytest
-
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "architecture.md").read_text()
 ROWS = re.findall(r"^\| (.+\?) \| `(.+)` \|$", PAGE, re.MULTILINE)
@@ -16,14 +14,16 @@ class TestWhereIs:
     def test_table_has_at_least_forty_questions(self):
         assert len(dict(ROWS)) == len(ROWS) >= 40
 
-    @pytest.mark.parametrize(("question", "path"), ROWS)
-    def test_answer_is_a_file(self, question, path):
-        assert Path(PROJECT, path).is_file(), question
+    def test_answer_is_a_file(self, subtests):
+        for question, path in ROWS:
+            with subtests.test(question=question, path=path):
+                assert Path(PROJECT, path).is_file(), question
 
 
-@pytest.mark.parametrize("path", NAMED)
-def test_named_path_exists(path):
-    assert Path(PROJECT, path).exists()
+def test_named_path_exists(subtests):
+    for path in NAMED:
+        with subtests.test(path=path):
+            assert Path(PROJECT, path).exists()
 
 
 def test_picture_shows_the_enforced_layers():

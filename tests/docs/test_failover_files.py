@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from config import database_url
+from config.environment import database_url
 
 PROJECT = Path(__file__).resolve().parents[2]
 BASE = yaml.safe_load((PROJECT / "docker-compose.yml").read_text())

@@ -10,10 +10,10 @@ from django.test import Client
 from sluice import Sluice
 from sluice.transport import Request, Response
 
-from config.env import PROJECT
+from config.environment.env import PROJECT
 from tests.client_packages.programs import run
 from tests.docs.flows import CODE, DOCS, GUIDES, Answer, approve, code_of, filled, of_new_business, play
-from webhooks.url_validation import refusal
+from webhooks.endpoints.url_validation import refusal
 
 
 def approve_in_process(link: str) -> None:

@@ -24,9 +24,9 @@ import requests
 
 from payments.sample_events import SampleEvents
 from tests.journeys.service import free_port, wait_until_open
-from webhooks import exam_runner
-from webhooks.exam import judge
-from webhooks.exam_requests import KINDS, requests_of
+from webhooks.exams import exam_runner
+from webhooks.exams.exam import judge
+from webhooks.exams.exam_requests import KINDS, requests_of
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -302,22 +302,24 @@ class TestGuides:
         for name, text in shown:
             assert text == files[name], f"docs/{name} and the guide that shows it differ."
 
-    @pytest.mark.parametrize("page", PAGES, ids=name_of)
-    def test_have_no_dead_links(self, page):
-        for link in LINK.findall(FENCE.sub("", page.read_text())):
-            parts = urlsplit(link)
-            if parts.scheme:
-                continue
-            target = (page.parent / parts.path).resolve() if parts.path else page
-            assert target.exists(), f"{link} has no target."
-            if parts.fragment:
-                assert parts.fragment in anchors(target), f"{link} points to no heading."
+    def test_have_no_dead_links(self, subtests):
+        for page in PAGES:
+            with subtests.test(page=page):
+                for link in LINK.findall(FENCE.sub("", page.read_text())):
+                    parts = urlsplit(link)
+                    if parts.scheme:
+                        continue
+                    target = (page.parent / parts.path).resolve() if parts.path else page
+                    assert target.exists(), f"{link} has no target."
+                    if parts.fragment:
+                        assert parts.fragment in anchors(target), f"{link} points to no heading."
 
-    @pytest.mark.parametrize("page", [*PAGES, *FILES], ids=name_of)
-    def test_mention_only_example_hosts(self, page):
-        for address in ADDRESS.findall(page.read_text()):
-            host = urlsplit(address.rstrip(".,;:")).hostname or ""
-            assert host in HOSTS or host.endswith((".example", ".example.com")), address
+    def test_mention_only_example_hosts(self, subtests):
+        for page in [*PAGES, *FILES]:
+            with subtests.test(page=page):
+                for address in ADDRESS.findall(page.read_text()):
+                    host = urlsplit(address.rstrip(".,;:")).hostname or ""
+                    assert host in HOSTS or host.endswith((".example", ".example.com")), address
 
     def test_show_a_delivery_with_a_valid_signature(self):
         guide = (DOCS / "webhooks.md").read_text()

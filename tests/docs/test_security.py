@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "security.md").read_text()
 MODEL = PAGE.partition("## Threat model")[2].partition("\n## ")[0]
@@ -36,9 +34,10 @@ def has_test(name):
 
 
 class TestThreatModel:
-    @pytest.mark.parametrize("name", NAMED)
-    def test_names_tests_that_exist(self, name):
-        assert has_test(name)
+    def test_names_tests_that_exist(self, subtests):
+        for name in NAMED:
+            with subtests.test(name=name):
+                assert has_test(name)
 
     def test_covers_every_entry_point(self):
         assert re.findall(r"^### (.+)$", MODEL, re.MULTILINE) == ENTRY_POINTS

@@ -1,15 +1,16 @@
-"""Short leases for the workers of these tests. They expire soon after the request that they cover.
+"""Short leases for the workers of these tests.
 
-Loaded in no other process, because the tests of the dispatcher rely on its own margin.
+Loaded in no other process, because the tests of the dispatcher rely on its own lease.
 """
 
 import sys
+from datetime import timedelta
 
-from webhooks import dispatcher
+from webhooks.sending import dispatcher
 
-LEASE_MARGIN = 2.0
-TIMEOUT = 1  # seconds for one exchange, so that leases of killed workers end soon
-LEASE = TIMEOUT + LEASE_MARGIN
+LEASE = 3.0  # seconds
+TIMEOUT = 1  # seconds for one exchange
 
 if "celery" in sys.argv[0]:
-    dispatcher.LEASE_MARGIN = LEASE_MARGIN
+    dispatcher.LEASE = timedelta(seconds=LEASE)
+    dispatcher.RENEW_EVERY = 1.0

@@ -1,4 +1,4 @@
-"""PostgreSQL crashes right after responses. Nonces are committed without waiting for the disk: see decision 0113."""
+"""PostgreSQL crashes right after responses. Nonces are committed without waiting for the disk: see decision 0010."""
 
 import json
 import signal

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from config import database_url
+from config.environment import database_url
 from tests.faults.postgresql import find_programs
 from tests.faults.processes import HANGING, wait_until
 from tests.journeys.service import PROJECT, free_port

@@ -1,4 +1,4 @@
-"""A bank that hangs for half a minute under mixed traffic. `benchmarks/hanging_bank.py` is the long variant."""
+"""A bank that hangs for half a minute under mixed traffic."""
 
 import pytest
 

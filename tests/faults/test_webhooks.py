@@ -12,13 +12,14 @@ from tests.faults.guarantees import check_events, check_sent_once, wait_until_se
 from tests.faults.latency import assert_duration, p95
 from tests.faults.payment_load import PaymentLoad, under_load
 from tests.faults.processes import HANGING, wait_until
-from webhooks import dispatcher, poll
+from webhooks.sending import dispatcher
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
-LEASE_OF_PRODUCTION = 10 + dispatcher.LEASE_MARGIN
+LEASE_OF_PRODUCTION = dispatcher.LEASE.total_seconds()
+RESENT_WITHIN = 15  # seconds
 CALM = 2  # seconds of undisturbed load before and after a fault
-IDLE = dispatcher.LINGER + 1  # seconds after which an idle dispatcher has ended
+PAUSE = 3  # seconds between two payments to an idle dispatcher
 
 
 def check(stack, receiver, load, **options):
@@ -43,7 +44,9 @@ def undisturbed_delay(receiver):
 def assert_delays(receiver, *, undisturbed):
     """An event without a wake-up signal is found by the next poll."""
     delays = first_delays(receiver)
-    assert_duration("p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=poll.INTERVAL)
+    assert_duration(
+        "p95 of the first delays", p95(delays), undisturbed=undisturbed, by_design=dispatcher.INTERVAL
+    )
     print(f"at most {delays[-1]:.2f} s")
 
 
@@ -171,6 +174,7 @@ class TestKill:
         print(f"{len(waits)} resent after {min(waits):.1f} to {max(waits):.1f} s")
         assert min(waits) > LEASE_OF_PRODUCTION - 1  # the lease held
         assert_duration("resent", max(waits), undisturbed=starting, by_design=LEASE_OF_PRODUCTION)
+        assert LEASE_OF_PRODUCTION + dispatcher.INTERVAL <= RESENT_WITHIN
 
 
 class TestRedis:
@@ -191,14 +195,14 @@ class TestRedis:
         """Without wake-up signals and beat, polling alone finds each payment's delivery."""
         stack.ensure_running(beat=False)
         load = PaymentLoad(stack.shops)
-        load.pay_at_intervals(seconds=1, pause=IDLE)
+        load.pay_at_intervals(seconds=1, pause=PAUSE)
         undisturbed = undisturbed_delay(receiver)
         stack.redis.kill()
-        load.pay_at_intervals(seconds=20, pause=IDLE)
+        load.pay_at_intervals(seconds=20, pause=PAUSE)
         wait_until_settled(stack)
         stack.redis.start()
         stack.wait_for_workers(1)
-        load.pay_at_intervals(seconds=1, pause=IDLE)
+        load.pay_at_intervals(seconds=1, pause=PAUSE)
 
         check(stack, receiver, load)
         assert len(first_delays(receiver)) >= 3
@@ -226,7 +230,7 @@ class TestWakeUp:
         assert_delays(receiver, undisturbed=undisturbed)
 
     def test_polling_alone_is_sufficient(self, stack, receiver):
-        """Payments come seconds apart, so no dispatcher is running, and wake-up signals are lost."""
+        """Wake-up signals are lost."""
         with under_load(stack.shops, rate=5):
             undisturbed = undisturbed_delay(receiver)
         stack.web.kill()
@@ -266,10 +270,10 @@ class TestPostgreSQL:
             print(f"unavailable for {back_at - stopped_at:.1f} s, paid after {paid_after:.1f} s")
             # A lease whose commit was lost causes no delay: see tests/webhooks/test_dispatcher.py.
             assert_duration(
-                "notified again", notified_after, undisturbed=undisturbed, by_design=poll.INTERVAL
+                "notified again", notified_after, undisturbed=undisturbed, by_design=dispatcher.INTERVAL
             )
         # A dispatcher survives a restart that is shorter than its lease, and resends no requests in flight.
-        abandoned = log.read_text()[logged_before:].count("Task webhooks.dispatcher")
+        abandoned = log.read_text()[logged_before:].count("the dispatcher failed")
         print(f"{len(receiver.by_event())} events; {abandoned} dispatchers gave up")
 
 

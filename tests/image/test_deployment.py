@@ -8,7 +8,7 @@ import re
 import pytest
 import requests
 
-from config.docs_site.guides import GUIDES
+from developer_site.guides.guides import GUIDES
 from tests import orders
 from tests.faults.processes import wait_until
 from tests.image.deployment import PROXY_HEADERS, SERVICES

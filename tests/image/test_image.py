@@ -11,7 +11,17 @@ from tests.journeys.service import PROJECT
 
 pytestmark = [pytest.mark.image, pytest.mark.timeout(1_800)]  # seconds; not a limit on speed
 
-PACKAGES = {"config", "dashboard", "kit", "ledger", "merchants", "payments", "virtual_accounts", "webhooks"}
+PACKAGES = {
+    "config",
+    "connectors",
+    "dashboard",
+    "kit",
+    "ledger",
+    "merchants",
+    "payments",
+    "virtual_accounts",
+    "webhooks",
+}
 FILES = {".env.example", "CHANGELOG.md", "manage.py", "pyproject.toml"}
 FOLDERS = {"clients", "docs", "static", "staticfiles", "templates"}
 

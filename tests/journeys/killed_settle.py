@@ -26,7 +26,7 @@ def main(point: str, day: str) -> None:
         batches._take_step = killing(batches._take_step, calls=4)
     elif point == "while payments follow":  # all but the last are pending
         batch_transitions._update_next = killing(batch_transitions._update_next, calls=1)
-    call_command("settle", "--date", day)
+    call_command("settle", "--date", day, "--unfinished")
 
 
 def killing(function: Callable[..., Any], *, calls: int) -> Callable[..., Any]:

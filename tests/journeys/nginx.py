@@ -41,9 +41,13 @@ def nginx(folder: Path, *, upstream: str, configuration: str = CONFIGURATION) ->
     certificate, _ = local_production._certificate(folder)
     proxy = Proxy(free_port(), free_port(), certificate)
     (folder / "sluice.conf").write_text(_with_paths(configuration, folder, proxy, upstream))
+    # nginx's own folders for logs and temporary files belong to root.
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
     (folder / "nginx.conf").write_text(
         f"daemon off; pid {folder}/pid; error_log {folder}/error.log; user {folder.owner()};\n"
-        f"events {{}}\nhttp {{ include {folder}/sluice.conf; }}\n"
+        f"events {{}}\nhttp {{ access_log off; {temporary} include {folder}/sluice.conf; }}\n"
     )
     assert NGINX is not None, "nginx is not installed; on Debian: apt-get install nginx-light"
     process = subprocess.Popen([NGINX, "-c", folder / "nginx.conf", "-e", folder / "error.log"])
@@ -59,6 +63,7 @@ def _with_paths(text: str, folder: Path, proxy: Proxy, upstream: str) -> str:
     for theirs, ours in (
         ("/etc/nginx/certificates/", f"{folder}/"),
         ("server web:8000;", f"server {upstream};"),
+        ("Host $host;", f"Host $host:{proxy.tls};"),
         ("listen 80 ", f"listen 127.0.0.1:{proxy.plain} "),
         ("listen 443 ", f"listen 127.0.0.1:{proxy.tls} "),
     ):

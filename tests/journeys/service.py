@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import requests
 
+from tests import database_copies
 from tests.clients import Credentials, HttpClient
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -84,7 +85,9 @@ def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
     for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "FINGERPRINT_KEY"):
         environment.pop(name, None)  # use those of this folder
     if environment.get("DATABASE_URL"):
-        with postgresql_database(environment["DATABASE_URL"]) as url:
+        server = environment["DATABASE_URL"]
+        template = database_copies.postgresql_template(environment, lambda name: url_of(server, name))
+        with postgresql_database(server, template=template) as url:
             environment["DATABASE_URL"] = url
             with _gunicorn(folder, port, environment) as running:
                 yield running
@@ -95,6 +98,8 @@ def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
 
 @contextmanager
 def _sandbox(folder: Path, port: int, environment: dict[str, str]) -> Iterator[Service]:
+    if not (database := folder / "db.sqlite3").exists():
+        database_copies.copy_to(database)
     command = [sys.executable, "manage.py", "sandbox", "--port", str(port), "--data", str(folder)]
     with _process(command, folder, port, environment) as pid:
         yield _service(json.loads((folder / "credentials.json").read_text()), folder, environment, pid)
@@ -103,13 +108,12 @@ def _sandbox(folder: Path, port: int, environment: dict[str, str]) -> Iterator[S
 @contextmanager
 def _gunicorn(folder: Path, port: int, environment: dict[str, str]) -> Iterator[Service]:
     manage = [sys.executable, "manage.py"]
-    subprocess.run([*manage, "migrate", "-v0"], cwd=PROJECT, env=environment, check=True)
     create = [*manage, "create_business", "--name", "Ada Books", "--email", "ada@example.com", "--json"]
     made = subprocess.run(create, cwd=PROJECT, env=environment, check=True, capture_output=True, text=True)
     command = [
         sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}",
-        "--workers", "2", "--worker-class", "gthread", "--threads", environment.get("WEB_THREADS", "4"),
-        "--no-control-socket",
+        "--workers", "2", "--worker-class", "config.runtime.server_errors.ProblemWorker",
+        "--threads", environment.get("WEB_THREADS", "4"), "--limit-request-line", "8190", "--no-control-socket",
     ]  # fmt: skip
     with _process(command, folder, port, environment) as pid:
         yield _service(json.loads(made.stdout), folder, environment, pid)
@@ -134,16 +138,21 @@ def _process(command: list[str], folder: Path, port: int, environment: dict[str,
 
 
 @contextmanager
-def postgresql_database(url: str) -> Iterator[str]:
+def postgresql_database(url: str, *, template: str = "template1") -> Iterator[str]:
     """Create a database for one service on the server of DATABASE_URL."""
     name = f"sluice_journey_{secrets.token_hex(4)}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
-        yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+        yield url_of(url, name)
     finally:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def url_of(server: str, name: str) -> str:
+    """Return the URL of a database on the server of another URL."""
+    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
 
 
 def _service(document: dict[str, str], folder: Path, environment: dict[str, str], pid: int) -> Service:

@@ -1,7 +1,7 @@
 """Unique card numbers are sent to every entry point. Afterwards, no part of the service may contain them.
 
 The test searches all responses, the service's log, every file in its folder, mails, and the support bundle
-with and without `--redact`; on PostgreSQL, also the text of every table and the server's log; and of a
+with and without `--redact`, and the exported traces; on PostgreSQL, also the text of every table and the server's log; and of a
 separate Redis server, every received command and the RDB file, written while messages are queued and again
 after a worker has processed them. One number is used as a card. Another one is only entered into free text.
 References may consist of any digits, so a third number, sent as a reference, may be in the database but not
@@ -14,15 +14,17 @@ import secrets
 import time
 import uuid
 import zipfile
+import zlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 import requests
+from django.core import signing
 from psycopg import sql
 
-from kit.masking import passes_luhn
+from kit.text.masking import passes_luhn
 from tests import bank_signing, orders
 from tests.clients import Credentials, HttpClient, signed_headers
 from tests.journeys.service import start_service
@@ -35,10 +37,11 @@ pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("jo
 
 PAYMENTS = "/api/payments"
 CVV = "8263"
+BINS = ("408408", "539983", "222100", "506099", "650002", "601100", "352800", "620000", "560000", "810000")
 
 
 def new_card_number():
-    body = "539983" + "".join(secrets.choice("123456789") for _ in range(9))
+    body = secrets.choice(BINS) + "".join(secrets.choice("123456789") for _ in range(9))
     return next(body + digit for digit in "0123456789" if passes_luhn(body + digit))
 
 
@@ -130,6 +133,11 @@ class Visitor(Payer):
     def post(self, path, form=None):
         answer = super().post(path, form)
         self.canary.answers.append(f"{answer.status_code}\n{answer.headers}\n{answer.text}")
+        if "refused" in answer.cookies:
+            kept = signing.b64_decode(answer.cookies["refused"].lstrip(".").partition(":")[0].encode())
+            kept = zlib.decompress(kept) if answer.cookies["refused"].startswith(".") else kept
+            shown = self.get(answer.headers["Location"]).text
+            self.canary.answers.append(f"{kept.decode()}\n{shown}")
         return answer
 
     def card(self, checkout, attempt=0, **changes):
@@ -149,7 +157,7 @@ class Visitor(Payer):
             {"expiry": "01/20"},
             {"number": "", number: number, "attempt": number},
         ):
-            assert self.card(checkout, **wrong) == 422
+            assert self.card(checkout, **wrong) == 303
         assert self.card(checkout, attempt=number) == 303  # an old form
 
 
@@ -175,7 +183,7 @@ def pay_at_a_link(canary):
         {"method": typed},
         {"name": "", "quantity": typed, "amount": typed, number: number, "card": number},
     ):
-        assert payer.post(page, details | wrong).status_code == 422
+        assert payer.post(page, details | wrong).headers["Location"].startswith(f"{page}?refused=")
     checkout = payer.begin(link["url"])
     payer.refused(checkout)
     assert payer.card(checkout) == 303
@@ -470,6 +478,21 @@ def text_of_support_bundle(service, *options):
         return "\n".join(archive.read(name).decode("latin-1") for name in archive.namelist())
 
 
+def traced_by(collector):
+    """Return settings that send spans to a collector, with every header in them and no page left out."""
+    return {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        "OTEL_PYTHON_DJANGO_EXCLUDED_URLS": "/livez",
+        "OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST": ".*",
+        "OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_RESPONSE": ".*",
+        "OTEL_BSP_SCHEDULE_DELAY": "500",
+    }
+
+
+def traces_in(collector):
+    return b"".join(request.body for request in list(collector.requests))
+
+
 def assert_seen_nowhere(canary):
     service = canary.service
     on_postgresql = bool(service.environment.get("DATABASE_URL"))
@@ -496,7 +519,7 @@ def assert_messages_do_not_contain_it(canary, watched):
     if watched.redis:
         dumps.append(watched.redis.dump())
         assert '"task": "' in dumps[0]
-        assert "dashboard.mail_password_resets" in watched.messages()
+        assert "sluice.webhooks" in watched.messages()  # the signal to senders
     assert canary.hits("\n".join(dumps)) == []
     assert canary.hits(watched.messages()) == []
     assert f"{canary.typed[:6]}******{canary.typed[-4:]}" in watched.mails()
@@ -527,7 +550,10 @@ def break_the_table(service):
 @pytest.mark.timeout(600)
 class TestCanary:
     def test_appears_nowhere_on_success(self, tmp_path):
-        with watched_service(tmp_path) as watched:
+        with (
+            servers.opened(servers.answering(servers.status(200))) as collector,
+            watched_service(tmp_path, **traced_by(collector)) as watched,
+        ):
             canary = Canary(watched.service)
             answer = servers.status(400, body=f"no {canary.typed} and no {dots(canary.typed)}".encode())
             with servers.opened(servers.answering(answer)) as receiver:
@@ -546,6 +572,8 @@ class TestCanary:
             assert len(canary.answers) > 60
             assert canary.number[-4:] in "".join(canary.answers)  # the last four digits may be shown
             assert_seen_nowhere(canary)
+            wait_for(lambda: b"api/payments" in traces_in(collector), "traces")
+            assert canary.hits(traces_in(collector).decode("latin-1")) == []
             checked = watched.service.command("check_ledger")
             assert checked.returncode == 0, checked.stdout
 

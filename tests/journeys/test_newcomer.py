@@ -113,8 +113,10 @@ def test_quickstart_works_in_a_fresh_copy(copy, terminal, tmp_path):
     printed, codes = shown[::2], shown[1::2]
     assert [number for number, code in enumerate(codes) if code != "0"] == [declined(blocks)], done.stdout
     for expected in (
+        "link          order-1\nstatus        active\namount        NGN 2,500.00\npaid          0 of 1\nreceived      NGN 0.00\nurl           http",
         "payment       book-1\nstatus        success\namount        NGN 2,500.00\nresult        10000 Payment completed\n",
         "payment.success: success 10000",
+        "Copied to the listener ",
         "20051 Declined - Not sufficient funds",
         "303 https://shop.example/back?reference=book-3",
         '"refund_status": "partially_refunded"',

@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from config.error_codes import ERROR_CODES
-from config.problems import BadRequest
+from config.errors.error_codes import ERROR_CODES
+from config.errors.problems import BadRequest
 from tests import orders
 from tests.clients import signed_headers
 from tests.journeys.nginx import Proxy, needs_nginx, nginx
@@ -123,6 +123,22 @@ class TestProxy:
         proxied.call("GET", "/api/payments/whose", **{"X-Forwarded-For": "203.0.113.9"})
 
         assert wait_for_callers(proxied.service, "/api/payments/whose") == ["127.0.0.1"]
+
+
+class TestSlowClients:
+    def test_do_not_delay_others(self, proxied):
+        body = json.dumps(orders.card_payment()).encode()
+        context = ssl.create_default_context(cafile=proxied.proxy.certificate)
+        with ExitStack() as connections:
+            for _ in range(20):  # more than the service has threads
+                raw = connections.enter_context(socket.create_connection(("127.0.0.1", proxied.proxy.tls)))
+                slow = connections.enter_context(context.wrap_socket(raw, server_hostname="localhost"))
+                slow.sendall(
+                    b"POST /api/payments HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+                )
+                slow.sendall(body[:10])
+
+            assert proxied.call("POST", "/api/payments", body).status == 201
 
 
 class TestRefusals:

@@ -158,7 +158,7 @@ class TestRails:
 
 
 class TestSimulatorCommands:
-    @pytest.mark.parametrize("command", ["acquirer_simulator", "bank_simulator"])
+    @pytest.mark.parametrize("command", ["acquirer_simulator", "bank_simulator", "checkout_simulator"])
     def test_have_help_texts(self, command):
         shown = subprocess.run(
             [sys.executable, "manage.py", command, "--help"],
@@ -167,7 +167,7 @@ class TestSimulatorCommands:
 
         assert f"Example: manage.py {command}" in " ".join(shown.stdout.split())
 
-    @pytest.mark.parametrize("command", ["acquirer_simulator", "bank_simulator"])
+    @pytest.mark.parametrize("command", ["acquirer_simulator", "bank_simulator", "checkout_simulator"])
     def test_report_a_port_that_is_in_use(self, command):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             refused = subprocess.run(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 import requests
 
-from payments.business_days import business_day
+from payments.rules.business_days import business_day
 from tests import orders
 from tests.journeys.killed_settle import POINTS
 from tests.journeys.service import PROJECT
@@ -24,7 +24,7 @@ def today():
 
 
 def settle(service):
-    done = service.command("settle", "--date", today(), "--json")
+    done = service.command("settle", "--date", today(), "--unfinished", "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["batches"]
 

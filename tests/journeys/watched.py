@@ -116,11 +116,12 @@ def wait_for(condition: object, what: str) -> None:
 
 
 @contextmanager
-def watched_service(folder: Path) -> Iterator[Watched]:
+def watched_service(folder: Path, **extra_environment: str) -> Iterator[Watched]:
     """Start a service that writes mails to files; on PostgreSQL, with its own Redis server."""
     mails = folder / "mails"
     (folder / "service").mkdir(parents=True)
     environment = {"MAIL_URL": f"filemail:///{mails}", "BANK_NOTIFICATION_KEYS": bank_signing.KEY}
+    environment |= extra_environment
     with ExitStack() as stack:
         redis = None
         if os.environ.get("DATABASE_URL"):

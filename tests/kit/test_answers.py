@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kit.api.answer_fields import (
+from kit.api.fields.answer_fields import (
     COUNT,
     EMPTY,
     MOMENT,
@@ -113,6 +113,7 @@ def test_new_field_is_declared_in_one_place(colour):
     assert shown.get("colour") == colour
     assert wider.schema()["properties"]["colour"] == {
         "type": "string",
+        "maxLength": 4096,
         "description": "Its colour.",
         "examples": ["red"],
     }

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.code_literals import JSON, NODE, PYTHON, WIDTH, Member
+from kit.text.code_literals import JSON, NODE, PYTHON, WIDTH, Member
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=20)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS

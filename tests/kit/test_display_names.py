@@ -7,7 +7,7 @@ from merchants.models import Business
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 
-UNREADABLE = ["Ada\nBooks", "Ada\x1bBooks", "Ada\x7f", "Ada\x85Books", "Ada\u202eskooB", "Ada\u2066Books"]
+UNREADABLE = ["Ada\nBooks", "Ada\x1bBooks", "Ada\x7f", "Ada\x85Books", "Ada\u202eskooB", "Ada\u202dBooks"]
 
 
 @pytest.mark.django_db
@@ -20,17 +20,26 @@ class TestControlCharacter:
         assert refused.value.returncode == 2
         assert not Business.objects.exists()
 
-    @pytest.mark.parametrize("field", ["name", "descriptor"])
-    def test_in_a_business_name_entered_by_staff_is_rejected(self, client, ada, name, field):
-        signed_in(UserFactory(is_staff=True, is_superuser=True), client=client)
-        business = ada.business
-        form = {"name": "Ada", "descriptor": "ADA", "currencies": '["NGN"]', "is_active": "on", "reason": "x"}
+    def test_in_a_business_name_entered_by_staff_is_rejected(self, subtests, client, ada, name):
+        for field in ["name", "descriptor"]:
+            with subtests.test(field=field):
+                signed_in(UserFactory(is_staff=True, is_superuser=True), client=client)
+                business = ada.business
+                form = {
+                    "name": "Ada",
+                    "descriptor": "ADA",
+                    "currencies": '["NGN"]',
+                    "is_active": "on",
+                    "reason": "x",
+                }
 
-        answer = client.post(
-            f"/admin/merchants/business/{business.pk}/change/", form | {field: f"{name} x"}, follow=True
-        )
+                answer = client.post(
+                    f"/admin/merchants/business/{business.pk}/change/",
+                    form | {field: f"{name} x"},
+                    follow=True,
+                )
 
-        assert "control characters" in answer.content.decode()
+                assert "control characters" in answer.content.decode()
 
     def test_in_ones_own_name_becomes_a_space(self, client, ada, name):
         user = MemberFactory(business=ada.business).user

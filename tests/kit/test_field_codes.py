@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 
-from config.problems import SPEAKING_CODES
-from kit.api.field_codes import FIELD_CODES, FieldCode
+from config.errors.problems import SPEAKING_CODES
+from kit.api.fields.field_codes import FIELD_CODES, FieldCode
 from kit.db.card_number_fields import MISPLACED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("config", "kit", "merchants", "payments", "virtual_accounts", "webhooks")
-FORMS = {"kit/bounded_json.py"}  # errors of the administration's forms
+FORMS = {"kit/files/bounded_json.py"}  # errors of the administration's forms
 PLACE_OF_CODE = {"refuse": 1, "error": 1, "fail": 0, "ErrorDetail": 1, "ValidationError": 1}
 SET_BY_CLASSES = {"unknown_field"}  # `UnknownField`
 

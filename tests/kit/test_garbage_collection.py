@@ -18,7 +18,6 @@ def _same_garbage_collection():
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
 
 
 def collections():

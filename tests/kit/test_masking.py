@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import masking
-from kit.masking import mask_card_numbers, mask_target, passes_luhn
+from kit.text import masking
+from kit.text.masking import mask_card_numbers, mask_target, passes_luhn
+from payments.rules.cards import BRANDS
 
 MASKED = "408408******4081"
 GROUPS = ("4084", "0840", "8408", "4081")
@@ -17,14 +18,24 @@ SEPARATORS = [
     "\u2010", "\u2011", "\u2013", "\u2014", "\u202f", "\u2022", "\u2060", "\u2212", "\u3000", "\ufeff",
 ]  # fmt: skip
 ZEROS = ["0", "\u0660", "\u06f0", "\u0966", "\uff10"]  # of ASCII, Arabic, Persian, Devanagari; fullwidth
-ISSUED = [("4", 16), ("53", 16), ("37", 15), ("36", 14), ("5060", 19), ("62", 16), ("2221", 16), ("50", 12)]
-LAYOUTS = {12: [4, 4, 4], 14: [4, 6, 4], 15: [4, 6, 5], 16: [4, 4, 4, 4], 19: [4, 4, 4, 4, 3]}
+ISSUED = {
+    "4": (13, 16, 19), "51": (16,), "55": (16,), "2221": (16,), "2720": (16,), "34": (15,), "37": (15,),
+    "506099": (16, 18, 19), "506198": (16, 18, 19), "507865": (16, 18, 19), "507964": (16, 18, 19),
+    "650002": (16, 18, 19), "650027": (16, 18, 19), "6011": (16, 19), "644": (16, 19), "649": (16, 19), "65": (16, 19),
+    "300": (14, 16, 19), "305": (14, 16, 19), "3095": (14, 16, 19), "36": (14, 19), "38": (14, 19), "39": (14, 19), "3528": (16, 19),
+    "3589": (16, 19), "2131": (15,), "1800": (15,), "62": (16, 17, 18, 19), "81": (16, 19), "50": (12, 19),
+    "56": (12, 16, 19), "59": (12, 19), "63": (12, 16, 19), "67": (12, 16, 19), "6": (12, 13, 14, 15),
+}  # fmt: skip
+LAYOUTS = {14: [4, 6, 4], 15: [4, 6, 5]}  # the others in fours
+NOT_ISSUED = [
+    "+234 803 123 0007", "2348031230007", "002348031230007", "+234-803-123-0007", "356938035643809",
+    "860123456789014", "01 012345 678901 3", "1795721232001", "012345678903", "903112345678", "9084084084084080",
+]  # fmt: skip
 
 
 class TestMaskCardNumbers:
-    @pytest.mark.parametrize(
-        ("text", "shown"),
-        [
+    def test_masks_a_card_number_at_any_position(self, subtests):
+        for text, shown in [
             ("4084084084084081", MASKED),
             ("pan=4084084084084081;", f"pan={MASKED};"),
             ("card4084084084084081card", f"card{MASKED}card"),
@@ -39,10 +50,10 @@ class TestMaskCardNumbers:
             ("4084084084084081 4084084084084081", f"{MASKED} {MASKED}"),
             ("340000000000009", "340000*****0009"),
             ("507000000004\n4084084084084081", f"507000**0004\n{MASKED}"),
-        ],
-    )
-    def test_masks_a_card_number_at_any_position(self, text, shown):
-        assert mask_card_numbers(text) == shown
+            ("4084\u200e0840\u202c8408\u20694081", MASKED),
+        ]:
+            with subtests.test(text=text, shown=shown):
+                assert mask_card_numbers(text) == shown
 
     @pytest.mark.parametrize(
         "text",
@@ -59,9 +70,18 @@ class TestMaskCardNumbers:
     def test_leaves_other_digits_unchanged(self, text):
         assert mask_card_numbers(text) == text
 
-    @pytest.mark.parametrize("separator", SEPARATORS)
-    def test_masks_a_card_number_with_any_separators(self, separator):
-        assert mask_card_numbers(f"card {separator.join(GROUPS)}.") == f"card {MASKED}."
+    def test_masks_a_card_number_with_any_separators(self, subtests):
+        for separator in SEPARATORS:
+            with subtests.test(separator=separator):
+                assert mask_card_numbers(f"card {separator.join(GROUPS)}.") == f"card {MASKED}."
+
+    @pytest.mark.parametrize(
+        "mark", ["\u200b", "\u2060\ufeff", "\u061c", "\u034f", "\u206a", "\ufe0f", "\u202d"]
+    )
+    def test_masks_a_card_number_with_invisible_marks_between_any_digits(self, mark):
+        number = f"40840{mark}8000 {mark}00054{mark}08"
+
+        assert mask_card_numbers(f"card {number}.") == "card 408408******5408."
 
     @pytest.mark.parametrize("zero", ZEROS)
     def test_masks_a_card_number_in_the_digits_of_any_script(self, zero):
@@ -77,7 +97,7 @@ class TestMaskCardNumbers:
         [
             "40.84.08.40.84.08.40.81",  # not as a card shows it
             "4,084,084,084,084,081.00",
-            "9084.0840.8408.4084",  # no scheme issues it, though it passes the Luhn check
+            "9084.0840.8408.4080",  # no scheme issues it, though it passes the Luhn check
             "4084.0840.8408.4082",
             "192.168.100.100, 10.0.0.1",
             "2400:1234:5678:9010",
@@ -85,6 +105,18 @@ class TestMaskCardNumbers:
     )
     def test_leaves_digits_that_only_resemble_a_card_number_unchanged(self, text):
         assert mask_card_numbers(text) == text
+
+    def test_leaves_digits_that_no_scheme_issues_unchanged(self, subtests):
+        for text in NOT_ISSUED:
+            with subtests.test(text=text):
+                assert passes_luhn("".join(filter(str.isdigit, text)))
+                assert mask_card_numbers(f"about {text}, please") == f"about {text}, please"
+
+    def test_knows_every_range_of_a_brand(self):
+        for brand, ranges in BRANDS:
+            for prefix in {edge for both in ranges for edge in both}:
+                numbers = [luhn(prefix, length) for length in (13, 15, 16, 19)]
+                assert any(mask_card_numbers(each) != each for each in numbers), (brand, prefix)
 
     @pytest.mark.parametrize(
         "piece",
@@ -107,22 +139,30 @@ class TestMaskCardNumbers:
         assert not re.search(r"\b(?:MAX|MIN)_REPEAT \d+ MAXREPEAT", output)
 
 
+def luhn(prefix, length):
+    body = prefix.ljust(length - 1, "0")
+    return next(body + check for check in "0123456789" if passes_luhn(body + check))
+
+
 def in_script(text, zero):
     return "".join(chr(ord(zero) + int(each)) if each.isdigit() else each for each in text)
 
 
 @st.composite
 def issued_numbers(draw):
-    prefix, length = draw(st.sampled_from(ISSUED))
+    prefix = draw(st.sampled_from(sorted(ISSUED)))
+    length = draw(st.sampled_from(ISSUED[prefix]))
     rest = draw(st.text("0123456789", min_size=length - len(prefix) - 1, max_size=length - len(prefix) - 1))
-    return next(f"{prefix}{rest}{check}" for check in "0123456789" if passes_luhn(f"{prefix}{rest}{check}"))
+    return luhn(prefix + rest, length)
 
 
 class TestProperties:
     @settings(max_examples=200)
     @given(st.data(), issued_numbers(), st.sampled_from(ZEROS), st.sampled_from(["", "pay ", "№", "x"]))
     def test_issued_number_is_masked_in_every_format(self, data, number, zero, around):
-        lengths = data.draw(st.sampled_from([LAYOUTS[len(number)], [1] * len(number), [len(number)]]))
+        in_fours = [len(number[start : start + 4]) for start in range(0, len(number), 4)]
+        printed = LAYOUTS.get(len(number), in_fours)
+        lengths = data.draw(st.sampled_from([printed, [1] * len(number), [len(number)]]))
         separators = data.draw(
             st.lists(st.sampled_from([*SEPARATORS, " ", "-"]), min_size=len(lengths), max_size=len(lengths))
         )

@@ -1,6 +1,7 @@
 """Admin pages of the ledger: read-only rows, and top-ups with a reason."""
 
 import re
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -8,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from ledger.models import Account, Entry
-from ledger.services import book
+from ledger.services import Kind, book
 from merchants.models import AuditEntry, User
 from tests.dashboard.people import signed_in
+from tests.factories import BusinessFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +47,31 @@ class TestPages:
             assert staff.post(f"{page}{row.pk}/delete/", {"post": "yes"}).status_code == 403
 
 
+class TestAccountsThatAreOwed:
+    def test_shows_what_a_business_owes_and_since_when(self, staff, booking):
+        def refund(amount, *, day):
+            legs = {Kind.PENDING_SETTLEMENT: -amount, Kind.REFUNDS_PAYABLE: amount}
+            book(booking(legs, kind="refund", at=datetime(2026, 3, day, 12, tzinfo=UTC)))
+
+        book(booking())  # 985 pending
+        book(booking(business_id=BusinessFactory().pk))
+        for amount, day in ((1_000, 2), (500, 4)):
+            refund(amount, day=day)
+        book(booking({Kind.BANK_CLEARING: -600, Kind.PENDING_SETTLEMENT: 600}, kind="virtual_account"))
+        for amount, day in ((100, 5), (1, 6)):
+            refund(amount, day=day)
+
+        (owed,) = staff.get("/admin/ledger/account/?owed=business").context["cl"].result_list
+
+        assert (owed.kind, owed.balance) == ("pending_settlement", -16)
+        assert owed.owed_since == datetime(2026, 3, 5, 12, tzinfo=UTC)
+
+    def test_are_those_of_the_business_alone(self, staff, booking):
+        book(booking())  # the acquirer owes us
+
+        assert not staff.get("/admin/ledger/account/?owed=business").context["cl"].result_list
+
+
 class TestTopUp:
     def test_credits_the_wallet_and_is_audited(self, staff, business):
         answer = staff.post(ADD, filled_in(business))
@@ -77,9 +104,8 @@ class TestTopUp:
         assert str(Entry.objects.get().cause) == cause[1]
         assert "Business:" not in shown
 
-    @pytest.mark.parametrize(
-        "change",
-        [
+    def test_needs_a_reason_and_a_valid_amount(self, subtests, staff, business):
+        for change in [
             {"note": ""},
             {"amount": 0},
             {"amount": "1.505"},
@@ -89,13 +115,13 @@ class TestTopUp:
             {"currency": "EUR"},
             {"currency": "XAU"},
             {"amount": "10,000,000,000.01"},
-        ],
-    )
-    def test_needs_a_reason_and_a_valid_amount(self, staff, business, change):
-        answer = staff.post(ADD, filled_in(business, **change))
+            {"amount": "92233720368547758.07"},  # 2**63 - 1 minor units
+        ]:
+            with subtests.test(change=change):
+                answer = staff.post(ADD, filled_in(business, **change))
 
-        assert answer.status_code == 200
-        assert not Entry.objects.exists()
+                assert answer.status_code == 200
+                assert not Entry.objects.exists()
 
     def test_shows_what_is_wrong_at_the_amount(self, staff, business):
         shown = staff.post(ADD, filled_in(business, amount="5.001"))

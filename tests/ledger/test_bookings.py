@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from ledger import hash_chain
 from ledger.models import Account, Entry, Posting
-from ledger.services import Balance, InsufficientFunds, Kind, Unbalanced, balances, book, book_if_covered
+from ledger.services import Balance, InsufficientFunds, Kind, Unbalanced, balances, book
 from tests.factories import BusinessFactory
 
 pytestmark = pytest.mark.django_db
@@ -96,25 +96,25 @@ class TestBook:
         assert not Entry.objects.exists()
 
 
-class TestBookIfCovered:
+class TestCoveredEntry:
     def test_debits_at_most_the_balance_of_the_wallet(self, booking, balance_of):
         book(booking({Kind.WALLET: 100, Kind.BANK_CLEARING: -100}, kind="top_up"))
         taking = {Kind.WALLET: -60, Kind.PAYOUTS_IN_FLIGHT: 60}
 
-        book_if_covered(booking(taking))
+        book(booking(taking, is_covered=True))
         with pytest.raises(InsufficientFunds):
-            book_if_covered(booking(taking))
-        book_if_covered(booking({Kind.WALLET: -40, Kind.PAYOUTS_IN_FLIGHT: 40}))
+            book(booking(taking, is_covered=True))
+        book(booking({Kind.WALLET: -40, Kind.PAYOUTS_IN_FLIGHT: 40}, is_covered=True))
 
         assert balance_of(Kind.WALLET) == 0
         assert balance_of(Kind.PAYOUTS_IN_FLIGHT) == 100
 
     def test_accepts_an_entry_that_was_already_booked(self, booking):
         book(booking({Kind.WALLET: 100, Kind.BANK_CLEARING: -100}, kind="top_up"))
-        taking = booking({Kind.WALLET: -100, Kind.PAYOUTS_IN_FLIGHT: 100})
+        taking = booking({Kind.WALLET: -100, Kind.PAYOUTS_IN_FLIGHT: 100}, is_covered=True)
 
-        assert book_if_covered(taking)
-        assert not book_if_covered(taking)
+        assert book(taking)
+        assert not book(taking)
 
 
 class TestBalances:

@@ -3,9 +3,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from merchants.api_keys import create_key, revoke_key, rotate_keys
-from merchants.audit import Actor
+from merchants.api.api_keys import create_key, revoke_key, rotate_keys
 from merchants.models import ApiKey, AuditEntry
+from merchants.people.audit import Actor
 
 ADA = Actor(name="ada@example.com", address="203.0.113.7")
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from merchants import attempt_limits
-from merchants.attempt_limits import Limit, LimitReached
 from merchants.models import LimitSlot
+from merchants.people import attempt_limits
+from merchants.people.attempt_limits import Limit, LimitReached
 from tests.racing import racers
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -2,8 +2,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from merchants.audit import Actor, record
 from merchants.models import AuditEntry
+from merchants.people.audit import Actor, record
 
 
 @pytest.mark.django_db

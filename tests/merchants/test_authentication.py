@@ -12,11 +12,13 @@ from django.db import connection
 from django.utils import timezone
 from freezegun import freeze_time
 
-from merchants import signing
+from merchants.api import signing
 from merchants.models import ApiKey, Nonce
 from payments.models import Transaction
 from tests import orders
 from tests.clients import Credentials, signed_headers
+from tests.factories import ApiKeyFactory
+from tests.webhooks.rows import make_endpoint
 
 HEADERS = ("X-Api-Key", "X-Timestamp", "X-Nonce", "X-Signature")
 NONCE = "a-nonce-of-sixteen-characters"
@@ -109,9 +111,8 @@ class TestHeader:
 
         assert body["detail"] == "X-Api-Key and X-Timestamp and X-Signature are missing."
 
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [
+    def test_that_is_malformed_is_named_and_not_echoed(self, subtests, send, headers):
+        for name, value in [
             ("X-Api-Key", "pk sandbox"),
             ("X-Api-Key", "pk_sandbox_é"),
             ("X-Api-Key", "p" * 65),
@@ -140,14 +141,13 @@ class TestHeader:
             ("X-Signature", "sha256=" + "0" * 64),
             ("X-Signature", "0" * 64 + "\n"),
             ("X-Signature", "0" * 64 + "," + "0" * 64),
-        ],
-    )
-    def test_that_is_malformed_is_named_and_not_echoed(self, send, headers, name, value):
-        answer = send(headers | {name: value})
+        ]:
+            with subtests.test(name=name, value=value):
+                answer = send(headers | {name: value})
 
-        body = refusal(answer, "malformed_header")
-        assert name in body["detail"]
-        assert len(value) < 8 or value.strip() not in answer.content.decode()
+                body = refusal(answer, "malformed_header")
+                assert name in body["detail"]
+                assert len(value) < 8 or value.strip() not in answer.content.decode()
 
     @pytest.mark.parametrize(
         ("name", "value", "detail"),
@@ -266,7 +266,8 @@ class TestUnknownKey:
 
         assert api.get("/api/banks").status_code == 200
 
-    def test_costs_as_many_hmacs_as_a_wrong_signature(self, send, headers, monkeypatch):
+    def test_costs_as_many_hmacs_as_a_wrong_signature(self, send, headers, monkeypatch, settings):
+        settings.SANDBOX = False  # a sandbox tries the known mistakes too
         made = []
         sign = signing.sign
         monkeypatch.setattr(signing, "sign", lambda *given: made.append(given) or sign(*given))
@@ -331,6 +332,61 @@ class TestInvalidSignature:
         body = refusal(send(headers | {"X-Signature": WRONG_SIGNATURE}), "invalid_signature")
 
         assert "string_to_sign" not in body
+
+    @pytest.mark.parametrize(
+        ("signed", "code"),
+        [
+            ({"body": b'{"a": 1, "b": [2]}'}, "body_reserialised"),  # as Python writes it
+            ({"body": b'{"b":[2],"a":1}'}, "body_reserialised"),
+            ({"body": b'{\n  "b": [\n    2\n  ],\n  "a": 1\n}'}, "body_reserialised"),
+            ({"body": b""}, "body_empty"),
+            ({"target": "/api/payments"}, "query_missing"),
+            ({"target": "https://testserver/api/payments?limit=5"}, "full_url"),
+            ({"target": "/payments?limit=5"}, "path_differs"),
+            ({"target": "/gateway/api/payments?limit=5"}, "path_differs"),
+            ({"timestamp": "1769846400123"}, "timestamp_in_milliseconds"),
+            ({"method": "post"}, "method_in_lower_case"),
+        ],
+    )
+    def test_names_the_mistake_in_the_sandbox(self, api, signed, code):
+        body = b'{"b": [2], "a": 1 }'
+        right = {"method": "POST", "target": self.TARGET, "body": body, "timestamp": "1769846400"}
+        headers = signed_headers(api.credentials, **(right | signed)) | {"X-Timestamp": "1769846400"}
+
+        with freeze_time(datetime.fromtimestamp(1769846400, tz=UTC)):
+            answer = api.django.generic(
+                "POST", self.TARGET, body, content_type="application/json", headers=headers
+            )
+
+        found = refusal(answer, "invalid_signature")["mistake"]
+        assert (found["code"], bool(found["message"])) == (code, True)
+
+    @pytest.mark.parametrize("of", ["webhook", "key pair"])
+    def test_names_another_secret_of_the_business(self, api, ada, of):
+        endpoint = make_endpoint(business=ada.business)
+        other = ApiKeyFactory(business=ada.business)
+        secret = endpoint.hash_key if of == "webhook" else other.secret
+        signed = signed_headers(Credentials(ada.public_id, secret), "GET", "/api/banks")
+
+        answer = refusal(api.django.get("/api/banks", headers=signed), "invalid_signature")
+
+        assert answer["mistake"]["code"] == {"webhook": "webhook_key", "key pair": "other_key_pair"}[of]
+        assert secret not in json.dumps(answer)
+
+    def test_names_no_secret_of_another_business(self, api, ada, bisi):
+        signed = signed_headers(Credentials(ada.public_id, bisi.secret), "GET", "/api/banks")
+
+        answer = refusal(api.django.get("/api/banks", headers=signed), "invalid_signature")
+
+        assert "mistake" not in answer
+
+    def test_names_no_mistake_in_production(self, api, settings):
+        settings.SANDBOX = False
+        headers = signed_headers(api.credentials, "GET", "/api/payments")
+
+        body = refusal(api.django.get(self.TARGET, headers=headers), "invalid_signature")
+
+        assert "mistake" not in body
 
     def test_shows_neither_the_secret_nor_the_right_signature(self, send, headers, ada):
         answer = send(headers | {"X-Signature": WRONG_SIGNATURE})
@@ -467,16 +523,16 @@ class TestNonceOfAFailedRequest:
 
 @pytest.mark.django_db
 class TestTamperedRequest:
-    """One bit is flipped at every position of a signed request. Bit 5 is skipped: it is the case of a
-    letter, which doesn't matter in a method or a hexadecimal signature.
+    """One bit is flipped at every position of a signed request, bit 0 or 2 in turn. Bit 5 is skipped: it is
+    the case of a letter, which doesn't matter in a method or a hexadecimal signature.
     """
 
     BITS = (0, 2)
 
     def variants(self, text):
         for position, byte in enumerate(text):
-            for bit in self.BITS:
-                yield text[:position] + bytes([byte ^ 1 << bit]) + text[position + 1 :]
+            bit = self.BITS[position % len(self.BITS)]
+            yield text[:position] + bytes([byte ^ 1 << bit]) + text[position + 1 :]
 
     def test_is_rejected_whichever_byte_of_its_body_differs(self, api):
         body = json.dumps(orders.payout()).encode()

@@ -92,7 +92,7 @@ class TestCreateBusiness:
             ("x" * 201, "ada@example.com"),
             ("Ada", ""),
             ("Ada", "ada"),
-            ("Ada", " ada@example.com"),
+            ("Ada", "a da@example.com"),
             ("Ada", "a" * 60 + "@" + ".".join(["b" * 60] * 4) + ".example"),
         ],
     )

@@ -5,7 +5,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from kit.db.prepared_statements import Lookup
-from merchants import nonces
+from merchants.api import nonces
 from merchants.models import ApiKey, Business, Nonce
 from tests.factories import BusinessFactory
 

@@ -13,9 +13,9 @@ from django.test import Client
 from django.utils import timezone
 from freezegun import freeze_time
 
-from merchants import request_log as module
-from merchants.models import ApiRequest, FailedCallCount
-from merchants.request_log import request_log
+from merchants.api import request_log as module
+from merchants.api.request_log import request_log
+from merchants.models import ApiKey, ApiRequest, FailedCallCount
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 
@@ -305,3 +305,14 @@ class TestRetention:
         api.get("/api/banks")
 
         assert logged() == []
+
+
+class TestReads:
+    def test_that_succeed_are_left_out_in_production(self, api, settings):
+        settings.REQUEST_LOG_READS = False
+        api.get("/api/banks")
+        api.get("/api/payments/unknown")
+        api.post("/api/payments", {})
+
+        assert [(call.method, call.status) for call in logged()] == [("GET", 404), ("POST", 400)]
+        assert ApiKey.objects.get().last_used_at is not None

@@ -16,9 +16,9 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from config.env import PROJECT
-from config.sandbox_folder import SandboxFolder
-from merchants import signing
+from config.environment.env import PROJECT
+from config.environment.sandbox_folder import SandboxFolder
+from merchants.api import signing
 from tests.factories import ApiKeyFactory
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "signing_vectors.json").read_text())

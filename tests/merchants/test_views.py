@@ -8,9 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kit.timestamps import timestamp
+from kit.time.timestamps import timestamp
+from merchants.api.request_log import request_log
 from merchants.models import ApiKey, ApiRequest
-from merchants.request_log import request_log
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory

@@ -52,9 +52,7 @@ class Guide:
     def take(self, section: str, *, count: int) -> list[Block]:
         """Return all blocks of a section, in order.
 
-        Raises:
-            AssertionError: The section has more or fewer blocks than the caller handles.
-
+        :raises AssertionError: the section has more or fewer blocks than the caller handles
         """
         taken = [block for block in self.remaining if block.section == section]
         assert len(taken) == count, f"{section!r} has {len(taken)} blocks; its test handles {count}"

@@ -82,9 +82,7 @@ class ScratchHost:
     def run(self, *command: str, text: str | None = None, check: bool = True) -> str:
         """Run a program and return its output.
 
-        Raises:
-            AssertionError: It has failed.
-
+        :raises AssertionError: it has failed
         """
         done = subprocess.run(
             [*self._entered(), *command],
@@ -98,11 +96,8 @@ class ScratchHost:
     def shell(self, folder: str = "/", *, user: str = "root", internet: bool = False) -> Iterator["Shell"]:
         """Open a terminal.
 
-        Args:
-            folder: Where it begins.
-            user: Whose terminal it is.
-            internet: Use this machine's network instead of the host's, for installations.
-
+        It begins in `folder` and belongs to `user`. With `internet`, it has this machine's network instead of the
+        host's, for installations.
         """
         environment = {"PATH": PATH, "HOME": "/root", "LANG": "C.UTF-8"}
         if internet:
@@ -184,14 +179,9 @@ class Shell:
     def run(self, command: str, *, typed: tuple[str, ...] = (), accepted: tuple[int, ...] = (0,)) -> str:
         """Run a command and return its output, standard error included.
 
-        Args:
-            command: The line as the user types it.
-            typed: The lines that the command then reads.
-            accepted: Exit statuses.
+        `command` is the line as the user types it, `typed` the lines that it then reads.
 
-        Raises:
-            AssertionError: It has ended with another status.
-
+        :raises AssertionError: it has ended with another status
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -216,9 +206,7 @@ class Shell:
 def scratch_host() -> Iterator[ScratchHost]:
     """Boot a host, and remove everything of it afterwards.
 
-    Raises:
-        AssertionError: This machine lacks something for it.
-
+    :raises AssertionError: this machine lacks something for it
     """
     assert not missing(), f"{', '.join(missing())}: needed by this test, but missing here"
     folder = Path(tempfile.mkdtemp(prefix="sluice-host-"))

@@ -1,11 +1,9 @@
 """The guide's upgrade over two releases: from the first one, by way of the last with its migrations, to this one."""
 
-import subprocess
-
 import pytest
 
+from config.management.commands.migrate import BEFORE_SQUASH
 from tests.clients import Credentials
-from tests.operations.blocks import PROJECT
 from tests.operations.guide_operator import shown
 from tests.operations.surroundings import is_shallow
 from tests.operations.traffic import flowing
@@ -13,15 +11,6 @@ from tests.operations.traffic import flowing
 pytestmark = [pytest.mark.operations, pytest.mark.timeout(900)]
 
 FIRST = "c1ab994c"
-REPLACED = (
-    "payments/migrations/0027_index_card_number_hashes.py"  # the last of the migrations that one replaced
-)
-
-
-def last_before_the_squash():
-    """Return the commit that `migrate` names to databases from before the squash."""
-    log = ["git", "log", "-1", "--format=%h", "--diff-filter=D", "--", REPLACED]
-    return subprocess.run(log, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.strip() + "^"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +19,7 @@ def releases(operator):
     if is_shallow():
         pytest.fail("This clone lacks the releases to upgrade from. Fetch them: git fetch --unshallow")
     operator.surroundings.publish_release("v0.1", FIRST)
-    operator.surroundings.publish_release("v0.2", last_before_the_squash())
+    operator.surroundings.publish_release("v0.2", BEFORE_SQUASH)
     return ["0.1", "0.2", "1.1"]
 
 

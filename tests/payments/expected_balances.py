@@ -55,6 +55,8 @@ class ExpectedBalances:
         payouts = self._transactions("payout", currency)
         decided = UnappliedMoney.objects.filter(business=self.business, currency=currency)
         returns = PayoutReturn.objects.filter(transaction__in=payouts, applied="reversed")
+        # The return of unapplied money that the bank sent back is unapplied again.
+        returns = returns.exclude(transaction__reference__startswith="return_")
         return (
             self.topped_up[currency]
             + sum(self._released_nets(currency))
@@ -74,8 +76,19 @@ class ExpectedBalances:
 
     def covers(self, amount: int, currency: str) -> bool:
         """Return whether the wallet covers a payout of `amount`, after the amount owed for refunds."""
-        needed = amount + expected_fee("payout", currency, amount)
-        return self.wallet(currency) + min(self.pending(currency), 0) >= needed
+        return self._covering(currency) >= amount + expected_fee("payout", currency, amount)
+
+    def covers_refund(self, payment: Transaction, amount: int) -> bool:
+        """Return whether a refund by bank transfer is covered: by the balance, and by its payment's unreleased money."""
+        own = 0 if payment.settle_status == "released" else payment.amount_refundable
+        return self._covering(payment.currency) + own >= amount
+
+    def _covering(self, currency: str) -> int:
+        reserved = CardOperation.objects.filter(
+            business=self.business, transaction__currency=currency, status="pending", kind="refund"
+        ).exclude(connector="")
+        owed = self.pending(currency) - sum(refund.amount for refund in reserved)
+        return self.wallet(currency) + min(owed, 0)
 
     def _transactions(self, request_type: str, currency: str) -> TransactionQuerySet:
         return Transaction.objects.filter(
@@ -109,10 +122,10 @@ def earned(payment: Transaction) -> int:
 
 
 def taken_for(payout: Transaction) -> int:
-    """Return the amount debited for a payout: amount and fee, or nothing if it failed."""
-    if payout.status == "failed":
-        return 0
+    """Return the amount debited for a payout: amount and fee, or nothing if it failed, or was a return that came back."""
     is_return = payout.reference.startswith("return_")
+    if payout.status == "failed" or (is_return and payout.amount_returned):
+        return 0
     return payout.amount + (0 if is_return else expected_fee("payout", payout.currency, payout.amount))
 
 

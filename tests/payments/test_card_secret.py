@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from payments.cards import Card, CardSecret
+from payments.rules.cards import Card, CardSecret
 
 NUMBER, CVV = "5399838383838381", "8263"
 

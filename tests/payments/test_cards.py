@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.masking import passes_luhn
-from payments.cards import BRANDS, CardSecret, brand_of, has_expired
+from kit.text.masking import passes_luhn
+from payments.pages.card_form import read_card
+from payments.rules.cards import BRANDS, CardSecret, brand_of, has_expired
 
 DIGITS = st.text(alphabet="0123456789", min_size=11, max_size=18)
 PREFIXES = {
@@ -30,13 +31,12 @@ def check_digit(digits):
 
 
 class TestBrand:
-    @pytest.mark.parametrize(
-        ("brand", "prefix"), [(brand, prefix) for brand, prefixes in PREFIXES.items() for prefix in prefixes]
-    )
-    def test_follows_from_the_first_digits(self, brand, prefix):
-        number = prefix.ljust(15, "0")
+    def test_follows_from_the_first_digits(self, subtests):
+        for brand, prefix in [(brand, prefix) for brand, prefixes in PREFIXES.items() for prefix in prefixes]:
+            with subtests.test(brand=brand, prefix=prefix):
+                number = prefix.ljust(15, "0")
 
-        assert brand_of(number + check_digit(number)) == brand
+                assert brand_of(number + check_digit(number)) == brand
 
     @given(DIGITS)
     def test_is_always_a_known_one(self, digits):
@@ -77,6 +77,14 @@ class TestExpiry:
         assert not has_expired(**card, now=following - timedelta(seconds=1))
         assert not has_expired(**card, now=following + timedelta(hours=11, minutes=59))
         assert has_expired(**card, now=following + timedelta(hours=12))
+
+    @pytest.mark.parametrize(
+        ("hours", "fault"), [(11, None), (12, "This card has expired. Use another card.")]
+    )
+    def test_card_page_accepts_a_month_until_it_has_ended_everywhere(self, hours, fault):
+        form, _ = read_card({"expiry": "11/26"}, now=datetime(2026, 12, 1, hours, tzinfo=UTC))
+
+        assert form.errors.get("expiry") == fault
 
     @pytest.mark.parametrize(("year", "expected"), [("0000", True), ("9999", False)])
     def test_accepts_the_first_and_the_last_year(self, year, expected):

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sluice import Sluice
 
-from config.env import PROJECT
-from payments.client_methods import METHODS
-from payments.code_samples import LANGUAGES, SampleCall, sample
+from config.environment.env import PROJECT
+from payments.rules.client_methods import METHODS
+from payments.rules.code_samples import LANGUAGES, SampleCall, sample
 
 CARD = {"request_type": "payment", "payment_method": "card"}
 SURFACE = {

@@ -13,12 +13,14 @@ import pytest
 from django.utils import timezone
 
 from ledger.invariants import check
-from merchants.audit import Actor
+from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import InvalidState, LinkCardAttempt, PaymentLink, Transaction
-from payments.services import cancellations, checkouts, expiry, link_recounts, links
-from payments.services.checkouts import Details
-from payments.services.link_uses import AttemptNotBegun, LinkNotPayable
+from payments.services import cancellations, expiry
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkouts import Details
+from payments.services.links import link_recounts, links
+from payments.services.links.link_uses import AttemptNotBegun, LinkNotPayable
 from payments.services.transfers import incoming
 from payments.services.transfers.incoming import Notice
 from payments.services.transitions import Cause

@@ -20,11 +20,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 from django.db import connection, connections
+from django.db.models import Q
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from kit.api.errors import Problem
 from kit.db import clock
+from ledger.account_ids import account_ids
 from ledger.invariants import check
 from ledger.models import Account, Entry
 from merchants.models import Business
@@ -34,32 +36,34 @@ from payments.models import (
     CardOperation,
     Checkout,
     PaymentLink,
+    PayoutReturn,
     Proposal,
     SettlementBatch,
     Transaction,
+    Transition,
 )
-from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.pages.card_form import read_card
 from payments.rails.protocol import RailAnswer
-from payments.services import (
-    cancellations,
-    checkouts,
-    expiry,
-    link_recounts,
-    links,
-    refunds,
-    requery,
-    transitions,
-)
+from payments.rules.outcomes import COMPLETED, DO_NOT_HONOUR
+from payments.services import cancellations, expiry, transitions
 from payments.services.cards import captures
-from payments.services.checkout_limits import LimitReached
-from payments.services.checkouts import Details
-from payments.services.link_uses import AttemptNotBegun
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkout_limits import LimitReached
+from payments.services.checkouts.checkouts import Details
+from payments.services.links import link_recounts, links
+from payments.services.links.link_uses import AttemptNotBegun
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.rails import requery
+from payments.services.refunds import refunds
 from payments.services.settlement import batch_decisions
 from payments.services.staff import four_eyes, staff_actions
-from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
+from payments.services.transfers import (
+    account_deactivation,
+    incoming,
+    unapplied_decisions,
+    unclaimed_decisions,
+)
 from payments.services.transfers.incoming import Notice
 from payments.services.transitions import Cause
 from tests import orders
@@ -68,7 +72,7 @@ from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment, expire_now, start
 from tests.wallets import fill_wallet
 from tests.webhooks.rows import make_endpoint
-from virtual_accounts.models import Session, UnappliedMoney, VirtualAccount
+from virtual_accounts.models import Session, UnappliedMoney, UnclaimedTransfer, VirtualAccount
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 from webhooks import services as webhooks
@@ -137,6 +141,39 @@ def return_payout(payout: Transaction, amount: int) -> object:
 BECAUSE = {"reason": "Test", "actor": STAFF}
 
 
+def arrive_unclaimed() -> UnclaimedTransfer:
+    reference = uuid4().hex
+    notice = Notice(
+        bank_reference=reference, account_number="0123456789", amount=700, currency="NGN", sender_name="Bisi"
+    )
+    incoming.receive_notification(notice)
+    return UnclaimedTransfer.objects.get(bank_reference=reference)
+
+
+def return_unmatched() -> PayoutReturn:
+    notice = ReturnNotice(bank_reference=uuid4().hex, payout_reference="unknown", amount=300, currency="NGN")
+    return payout_returns.receive(notice).resource
+
+
+def assign_unclaimed(business: Business) -> Callable[[], object]:
+    number = static_account(business, is_open=True).account_number
+    transfer = arrive_unclaimed()
+    return lambda: unclaimed_decisions.assign(
+        transfer.pk, account_number=number, owner=business, now=timezone.now(), **BECAUSE
+    )
+
+
+def match_return(business: Business) -> Callable[[], object]:
+    returned, payout = return_unmatched(), pay_out(business)
+    return lambda: payout_returns.match(returned.pk, payout_id=payout.pk, now=timezone.now(), **BECAUSE)
+
+
+def end_early_returned_payout(business: Business) -> Callable[[], object]:
+    payout = pay_out(business, customer=LOST)
+    return_payout(payout, 300)
+    return lambda: transitions.finish(payout, COMPLETED, cause=Transition.Cause.REQUERY, now=timezone.now())
+
+
 def unapplied_money(business: Business) -> UnappliedMoney:
     money = arrive(static_account(business, is_open=False))
     assert money is not None
@@ -177,6 +214,11 @@ ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
         batch_decisions.release, approved_batch(business).pk, actor=STAFF, now=timezone.now()
     ),
     "top-up": lambda business: partial(fill_wallet, business, 100),
+    "unclaimed transfer": lambda _business: arrive_unclaimed,
+    "assigned transfer": assign_unclaimed,
+    "unmatched return": lambda _business: return_unmatched,
+    "matched return": match_return,
+    "end of a payout that was returned early": end_early_returned_payout,
 }
 
 
@@ -227,6 +269,7 @@ def business(settings: Any) -> Business:
     settings.PAYOUT_REQUIRES_BALANCE = True
     business = BusinessFactory()
     fill_wallet(business, 10**9)
+    account_ids(None, "NGN")
     return business
 
 
@@ -241,7 +284,8 @@ class TestLedgerAccounts:
     def test_are_locked_in_ascending_order(self, business, name):
         waited_for = []
         with ThreadPoolExecutor(1) as pool, other_connection() as other:
-            kept = list(Account.objects.filter(business=business, currency="NGN").order_by("pk"))
+            of_both = Q(business=business) | Q(business=None)
+            kept = list(Account.objects.filter(of_both, currency="NGN").order_by("pk"))
             for place, account in enumerate(kept):
                 action = ACTIONS[name](business)
                 other.execute("SELECT 1 FROM ledger_account WHERE id = %s FOR UPDATE", [account.pk])
@@ -260,7 +304,9 @@ class TestLedgerAccounts:
             make(business)()
 
         assert_ledger_holds()
-        booked = set(Entry.objects.filter(business=business).values_list("kind", flat=True))
+        booked = set(
+            Entry.objects.filter(Q(business=business) | Q(business=None)).values_list("kind", flat=True)
+        )
         assert booked == set(Entry.Kind.values)
 
 

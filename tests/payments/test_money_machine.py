@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.conf import settings as django_settings
@@ -28,15 +28,29 @@ from kit.db import clock as clocks
 from ledger.invariants import check
 from ledger.models import Account, Posting
 from ledger.services import Kind, balances
+from merchants.models import User
 from payments.invariants.registry import INVARIANTS
-from payments.models import CardOperation, InvalidState, PayoutReturn, Proposal, SettlementBatch, Transaction
-from payments.services import cancellations, expiry, refunds, requery
+from payments.models import (
+    AccountDeclaration,
+    CardOperation,
+    InvalidState,
+    PayoutReturn,
+    Proposal,
+    SettlementBatch,
+    Transaction,
+    Transition,
+)
+from payments.rails.sandbox import SandboxAcquirer, SandboxBank
+from payments.services import cancellations, expiry, return_matching
 from payments.services.cards import captures, challenges
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.rails import requery
+from payments.services.rails.declared_accounts import cached_declarations
+from payments.services.refunds import refunds
 from payments.services.settlement import batch_decisions
-from payments.services.staff import four_eyes, staff_actions
-from payments.services.staff.staff_actions import StaffAction
+from payments.services.staff import account_declarations, four_eyes, staff_actions, suspense_actions
+from payments.services.staff.staff_action import StaffAction
 from payments.services.transfers import account_deactivation, incoming
 from payments.services.transfers.incoming import Notice
 from tests import orders
@@ -47,7 +61,7 @@ from tests.state_machines import run_machine
 from tests.transactions import start
 from tests.undoing import begin_undone, undo
 from tests.wallets import fill_wallet
-from virtual_accounts.models import Session, UnappliedMoney, VirtualAccount
+from virtual_accounts.models import Session, Transfer, UnappliedMoney, UnclaimedTransfer, VirtualAccount
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 
@@ -62,6 +76,7 @@ WAITS = st.sampled_from([timedelta(minutes=2), timedelta(hours=1), timedelta(day
 WAYS = st.sampled_from([{}, {}, {"capture": False}, {"three_ds": {"enabled": True}}])
 LOST = {"name": "Ada Obi", "account_number": "0000000097", "bank_code": "058"}
 DESTINATION = LOST | {"account_number": "0123456789"}
+UNKNOWN_NUMBER = "0123456789"  # never assigned to an account
 SENDER = {"sender_account_number": "0123456789", "sender_bank_code": "058"}
 
 # Allowed refusals of an action. A refused action must change nothing.
@@ -81,18 +96,21 @@ class Money(RuleBasedStateMachine):
         timezone.now = clocks._ask_database = self.tick
         self.final: dict[object, object] = {}
         self.notices: list[ReturnNotice] = []
+        self.proposed: dict[UUID, str] = {}  # what the transaction of each proposed resolution awaited
         self.business = BusinessFactory(currencies=CURRENCIES)
         self.other = BusinessFactory()
         self.expected = ExpectedBalances(self.business)
         self.first, self.second = (UserFactory(is_staff=True, is_superuser=True) for _ in range(2))
 
     def teardown(self) -> None:
+        configure_account("sandbox")
         timezone.now, clocks._ask_database = self.real_clocks
         self.settings.disable()
         undo(self.undone)
 
     def tick(self) -> datetime:
         self.clock += timedelta(milliseconds=1)
+        cached_declarations.cache_clear()  # nothing commits here
         return self.clock
 
     @initialize()
@@ -146,6 +164,31 @@ class Money(RuleBasedStateMachine):
             which, lambda one: refunds.refund(transaction=one, request=dict(request), now=self.tick())
         )
 
+    @precondition(lambda self: self.transfer_payments())
+    @rule(which=ANY, part=st.sampled_from([1, 500, 250_000]), to=st.sampled_from([DESTINATION, LOST]))
+    def refund_a_transfer(self, which: int, part: int, to: dict[str, str]) -> None:
+        """A refund by bank transfer is accepted exactly if the balance and the payment's own money cover it."""
+        payments = self.transfer_payments()
+        payment = payments[which % len(payments)]
+        named = (
+            {}
+            if Transfer.objects.get(session=payment.session_id).sender_account_number
+            else {"destination": to}
+        )
+        request = {"reference": orders.new_reference("rf"), "amount": part, **named}
+        is_possible = part <= payment.amount_refundable
+        is_covered = self.expected.covers_refund(payment, part)
+        is_accepted = self.refusable(
+            lambda: refunds.refund(transaction=payment, request=request, now=self.tick())
+        )
+        assert is_accepted == (is_possible and is_covered)
+
+    def transfer_payments(self) -> list[Transaction]:
+        paid = Transaction.objects.filter(
+            business=self.business, method="virtual_account", status="success", currency="NGN"
+        )
+        return list(paid.select_related("business", "session").order_by("id"))
+
     # Transfers
 
     @rule(amount=AMOUNTS, currency=CURRENCY, is_static=st.booleans())
@@ -191,6 +234,47 @@ class Money(RuleBasedStateMachine):
         money = waiting[which % len(waiting)]
         self.submit(lambda: staff_actions.unapplied_decision(money, kind, reason="Found its owner"))
 
+    # Money of an unknown owner
+
+    @rule(amount=st.sampled_from([700, 250_000, 2**63 - 1]), currency=CURRENCY, is_repeated=st.booleans())
+    def transfer_to_an_unknown_number(self, amount: int, currency: str, *, is_repeated: bool) -> None:
+        notice = Notice(
+            bank_reference=uuid4().hex,
+            account_number=UNKNOWN_NUMBER,
+            amount=amount,
+            currency=currency,
+            sender_name="Chidi Eze",
+            **SENDER,
+        )
+        for is_replay in (False, True) if is_repeated else (False,):
+            received = incoming.receive_notification(notice, clock=self.tick)
+            assert (received.is_replay, received.resource.applied) == (is_replay, "unclaimed")
+
+    @rule(amount=AMOUNTS, currency=CURRENCY)
+    def return_an_unknown_payout(self, amount: int, currency: str) -> None:
+        notice = ReturnNotice(
+            bank_reference=uuid4().hex, payout_reference="unknown", amount=amount, currency=currency
+        )
+        assert payout_returns.receive(notice, clock=self.tick).resource.why == "unknown_payout"
+        self.notices.append(notice)
+
+    @precondition(lambda self: open_suspense())
+    @rule(which=ANY, payout=ANY, is_written_off=st.booleans())
+    def decide_about_suspense(self, which: int, payout: int, *, is_written_off: bool) -> None:
+        money = open_suspense()[which % len(open_suspense())]
+        if is_written_off:
+            self.submit(lambda: suspense_actions.write_off(money, reason="The bank took it back"))
+        elif isinstance(money, UnclaimedTransfer):
+            number = self.static.account_number
+            self.submit(lambda: suspense_actions.assignment(money, account_number=number, reason="Theirs"))
+        else:
+            self.attempt(
+                payout,
+                lambda one: self.submit(
+                    lambda: suspense_actions.return_match(money, one, reason="Its payout")
+                ),
+            )
+
     # Payouts
 
     @rule(amount=AMOUNTS, way=st.sampled_from([{}, {}, {"customer": LOST}]))
@@ -233,8 +317,29 @@ class Money(RuleBasedStateMachine):
 
     @rule()
     def requery_everything(self) -> None:
+        """What was sent to another account stays unanswered."""
+        waiting = [one for one in requery.unanswered() if self.waits(one)]
         for _ in requery.query_leased(requery.unanswered(), clock=self.tick):
             pass
+        return_matching.match_ended()
+        still = {one.pk for one in requery.unanswered()}
+        assert still.issuperset(one.pk for one in waiting)
+
+    def waits(self, subject: Transaction | CardOperation) -> bool:
+        sent = subject if subject.connector else subject.transaction
+        here = SandboxBank.account
+        return sent.account != here and not AccountDeclaration.objects.exists()
+
+    @rule(account=st.sampled_from(["sandbox", "sandbox", "sandbox:moved"]))
+    def configure_an_account(self, account: str) -> None:
+        """Point the connectors at another account, or back."""
+        configure_account(account)
+
+    @rule(account=st.sampled_from(["sandbox", "sandbox:moved"]))
+    def declare_the_same_account(self, account: str) -> None:
+        self.submit(
+            lambda: account_declarations.declaration(connector="sandbox", former=account, reason="Moved")
+        )
 
     @precondition(lambda self: requery.unanswered())
     @rule(which=ANY, succeeded=st.booleans())
@@ -246,6 +351,39 @@ class Money(RuleBasedStateMachine):
                 subject, succeeded=succeeded, reason="Bank confirmed", evidence="Statement, line 7"
             )
         )
+
+    @rule(parts=st.lists(st.sampled_from([1, 300, 9_999]), min_size=1, max_size=3), succeeded=st.booleans())
+    def return_a_payout_early(self, parts: list[int], *, succeeded: bool) -> None:
+        """The bank returns parts of a payout before its outcome is known."""
+        self.pay_out(10_000, {"customer": LOST})
+        payout = Transaction.objects.filter(business=self.business).latest("pk")
+        for part in parts if payout.status == "pending" else ():
+            notice = ReturnNotice(
+                bank_reference=uuid4().hex, payout_reference=payout.pk.hex, amount=part, currency="NGN"
+            )
+            payout_returns.receive(notice, clock=self.tick)
+        if payout.status == "pending":
+            self.submit(
+                lambda: staff_actions.resolution(
+                    payout, succeeded=succeeded, reason="Bank confirmed", evidence="Statement, line 7"
+                )
+            )
+
+    @rule(succeeded=st.booleans(), is_given_up=st.booleans())
+    def propose_an_outcome(self, *, succeeded: bool, is_given_up: bool) -> None:
+        """Propose the outcome of a charge whose answer was lost. Once it is reversed, the outcome means something else."""
+        payment = start(orders.card_payment(amount=20_098), business=self.business, now=self.tick())
+        with override_settings(FOUR_EYES=True):
+            self.submit(
+                lambda: staff_actions.resolution(
+                    payment, succeeded=succeeded, reason="Mail", evidence="Line 7"
+                )
+            )
+        self.clock += timedelta(minutes=2)  # until the process that waits for the answer has lost its lease
+        if is_given_up:
+            now = self.tick()
+            payment.await_reversal(query_at=now, cause=Transition.Cause.REQUERY, now=now)
+        self.confirm(which=-1, is_second=True)  # the newest one
 
     @rule(wait=WAITS)
     def let_time_pass(self, wait: timedelta) -> None:
@@ -284,6 +422,17 @@ class Money(RuleBasedStateMachine):
             )
         )
 
+    @rule(amount=AMOUNTS, currency=CURRENCY, is_changed=st.booleans())
+    def confirm_a_top_up(self, amount: int, currency: str, *, is_changed: bool) -> None:
+        """A proposed top-up is refused if the wallet was topped up since."""
+        with override_settings(FOUR_EYES=True):
+            self.top_up(amount, currency)
+        proposal = Proposal.objects.latest("id")
+        if is_changed:
+            with override_settings(FOUR_EYES=False):
+                self.top_up(amount, currency)
+        assert self.confirm_as(proposal, self.second) != is_changed
+
     @rule(is_on=st.booleans())
     def switch_four_eyes(self, *, is_on: bool) -> None:
         self.settings.disable()
@@ -295,13 +444,18 @@ class Money(RuleBasedStateMachine):
     def confirm(self, which: int, *, is_second: bool) -> None:
         waiting = Proposal.objects.filter(state="open").order_by("id")
         proposal = waiting[which % len(waiting)]
-        user = self.second if is_second else self.first
+        confirmed = self.confirm_as(proposal, self.second if is_second else self.first)
+        assert is_second or not confirmed
+
+    def confirm_as(self, proposal: Proposal, user: User) -> bool:
+        awaited = awaited_by(proposal)
         confirmed = self.refusable(
             lambda: four_eyes.confirm(proposal.pk, user=user, actor=STAFF, now=self.tick())
         )
-        assert is_second or not confirmed
+        assert not confirmed or awaited == self.proposed.get(proposal.pk, "")
         if confirmed and proposal.action == Proposal.Action.TOP_UP:
             self.expected.topped_up[proposal.currency] += proposal.amount
+        return confirmed
 
     @precondition(lambda self: Proposal.objects.filter(state="open").exists())
     @rule(which=ANY)
@@ -318,7 +472,10 @@ class Money(RuleBasedStateMachine):
 
         def act() -> Proposal | None:
             made.append(make())
-            return four_eyes.submit(made[0], user=self.first, actor=STAFF, now=self.tick())
+            proposal = four_eyes.submit(made[0], user=self.first, actor=STAFF, now=self.tick())
+            if proposal is not None:
+                self.proposed[proposal.pk] = awaited_by(proposal)
+            return proposal
 
         before = Posting.objects.count()
         is_done = self.refusable(act)
@@ -366,6 +523,15 @@ class Money(RuleBasedStateMachine):
             assert account.balance == sums[account.pk]
 
     @invariant()
+    def suspense_is_what_arrived_without_an_owner(self) -> None:
+        expected: Counter[str] = Counter()
+        for money in open_suspense():
+            if money.amount <= 10**16:
+                expected[money.currency] += money.amount
+        held = Account.objects.filter(kind=Kind.SUSPENSE).values_list("currency", "balance")
+        assert {currency: balance for currency, balance in held if balance} == dict(expected)
+
+    @invariant()
     def no_wallet_is_overdrawn(self) -> None:
         assert all(balance.available >= 0 for balance in balances(self.business))
 
@@ -391,24 +557,50 @@ class Money(RuleBasedStateMachine):
         assert [(one.invariant.name, one.broken) for one in check(INVARIANTS) if not one.holds] == []
 
 
+def open_suspense() -> list[UnclaimedTransfer | PayoutReturn]:
+    unclaimed = UnclaimedTransfer.objects.filter(resolved_at=None).order_by("pk")
+    returns = PayoutReturn.objects.filter(applied="unmatched", resolved_at=None).order_by("pk")
+    return [*unclaimed, *returns]
+
+
+def configure_account(account: str) -> None:
+    SandboxAcquirer.account = SandboxBank.account = account
+
+
+def awaited_by(proposal: Proposal) -> str:
+    """Return what the transaction of a proposed resolution awaits now, or an empty string for other proposals."""
+    if proposal.action != Proposal.Action.RESOLVE_TRANSACTION:
+        return ""
+    return Transaction.objects.values_list("awaiting", flat=True).get(pk=proposal.target)
+
+
 FINAL: dict[str, Callable[[], Iterable[tuple[object, ...]]]] = {
     "transaction": lambda: Transaction.objects.exclude(status="pending").values_list(
         "pk", "status", "response_code", "response_summary", "amount_captured", "fee", "finished_at"
     ),
+    "account of a transaction": lambda: Transaction.objects.values_list("pk", "connector", "account"),
+    "account of a refund": lambda: CardOperation.objects.values_list("pk", "connector", "account"),
     "operation": lambda: CardOperation.objects.exclude(status="pending").values_list(
         "pk", "status", "amount", "finished_at"
     ),
-    "unapplied money": lambda: UnappliedMoney.objects.exclude(state="open").values_list(
+    "unapplied money": lambda: UnappliedMoney.objects.filter(state="credited").values_list(
         "pk", "state", "amount", "decided_at"
     ),
     "proposal": lambda: Proposal.objects.exclude(state="open").values_list("pk", "state", "decided_by"),
-    "return": lambda: PayoutReturn.objects.values_list("pk", "applied", "amount", "currency"),
+    "return": lambda: PayoutReturn.objects.exclude(applied="unmatched", resolved_at=None).values_list(
+        "pk", "applied", "amount", "currency"
+    ),
+    "unclaimed transfer": lambda: UnclaimedTransfer.objects.exclude(resolved_at=None).values_list(
+        "pk", "resolution", "resolved_at"
+    ),
 }
 
 
 def everything() -> list[object]:
     """Return every row that a refused action must not change."""
-    kept = (Transaction, CardOperation, PayoutReturn, SettlementBatch, UnappliedMoney, Session, Posting)
+    kept = (
+        Transaction, CardOperation, PayoutReturn, SettlementBatch, UnappliedMoney, UnclaimedTransfer, Session, Posting,
+    )  # fmt: skip
     return [row for model in kept for row in model.objects.order_by("pk").values_list()]
 
 

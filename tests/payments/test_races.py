@@ -11,9 +11,11 @@ from django.db import connection
 
 from kit.api.replays import IdempotentResult
 from payments.models import CardOperation, Challenge, InvalidState, Transaction
-from payments.services import cancellations, expiry, refunds, requery
+from payments.services import cancellations, expiry
 from payments.services.cards import captures, challenges
 from payments.services.operations import AmountTooLarge
+from payments.services.rails import requery
+from payments.services.refunds import refunds
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import kept_locked, racers

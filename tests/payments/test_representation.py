@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from payments.models import Transaction
-from payments.services.sandbox_clock import advance
+from payments.services.sandbox.sandbox_clock import advance
 from tests import orders
 from tests.settling import STAFF
 from tests.webhooks.rows import make_endpoint

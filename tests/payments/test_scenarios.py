@@ -3,10 +3,10 @@ import re
 
 import pytest
 
-from payments.sandbox_guide import tables
-from payments.sandbox_triggers import LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT, TEST_CARDS
-from payments.scenario_steps import GOOD_CARD
-from payments.scenarios import find, scenarios
+from payments.rules.sandbox_triggers import LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT, TEST_CARDS
+from payments.sandbox.sandbox_guide import tables
+from payments.sandbox.scenario_steps import GOOD_CARD
+from payments.sandbox.scenarios import find, scenarios
 from tests.scenarios import play
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Category, Delivery, event_name
@@ -111,21 +111,23 @@ class TestList:
         }
         assert numbers == {GOOD_CARD, *(card.number for card in TEST_CARDS)}
 
-    @pytest.mark.parametrize(
-        ("table", "row"), [(table.name, row) for table in tables() for row in table.rows], ids=str
-    )
-    def test_has_a_scenario_for_each_row_of_the_guides(self, table, row):
-        scenario = find(row.scenario)
-        if not row.trigger.isdecimal():
-            assert row.code in {scenario.ends.outcome.code, *(s.expect.response_code for s in scenario.steps)}
-            return
-        (body, code) = next(
-            (step.body, step.expect.response_code)
-            for step in scenario.steps
-            if step.id == STEP_OF_TABLE[table]
-        )
-        triggered = f"{body['amount'] % 100:02}" if len(row.trigger) == 2 else body["source"]["pan"]
-        assert (triggered, code) == (row.trigger, row.code)
+    def test_has_a_scenario_for_each_row_of_the_guides(self, subtests):
+        for table, row in [(group.name, row) for group in tables() for row in group.rows]:
+            with subtests.test(table=table, row=row):
+                scenario = find(row.scenario)
+                if not row.trigger.isdecimal():
+                    assert row.code in {
+                        scenario.ends.outcome.code,
+                        *(s.expect.response_code for s in scenario.steps),
+                    }
+                    return
+                (body, code) = next(
+                    (step.body, step.expect.response_code)
+                    for step in scenario.steps
+                    if step.id == STEP_OF_TABLE[table]
+                )
+                triggered = f"{body['amount'] % 100:02}" if len(row.trigger) == 2 else body["source"]["pan"]
+                assert (triggered, code) == (row.trigger, row.code)
 
     def test_is_named_on_the_page_of_the_test_data(self, client):
         page = client.get("/docs/test-data").content.decode()

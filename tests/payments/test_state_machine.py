@@ -8,11 +8,13 @@ from django.utils import timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from payments import fees
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.services import expiry, refunds, requery
+from payments.rules import fees
+from payments.services import expiry
 from payments.services.cards import captures, challenges
 from payments.services.operations import AmountTooLarge
+from payments.services.rails import requery
+from payments.services.refunds import refunds
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.state_machines import run_machine

@@ -19,13 +19,15 @@ from django.utils import timezone
 from ledger.invariants import check
 from ledger.models import Entry
 from ledger.services import balances
-from payments.fees import Flow
 from payments.invariants.registry import INVARIANTS
 from payments.models import Tariff, Transaction, Transition
-from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
-from payments.services import fee_rules, operations, refunds, requery, transitions
+from payments.rules.fees import Flow
+from payments.rules.outcomes import COMPLETED
+from payments.services import fee_rules, operations, transitions
 from payments.services.payouts import payout_returns
+from payments.services.rails import requery
+from payments.services.refunds import refunds
 from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
 from tests import orders
@@ -70,7 +72,7 @@ def wallet(business):
 
 class TestPayouts:
     def test_of_a_hundred_concurrent_ones_the_wallet_covers_its_balance(self, business):
-        """Tests the lock on the wallet in `ledger.services.book_if_covered`."""
+        """Tests the lock on the wallet in `ledger.services.book`."""
         fill_wallet(business, 1_000)
 
         with racers(100) as threads:
@@ -107,7 +109,7 @@ class TestPayouts:
 
 class TestABusinessThatOwes:
     def test_cannot_pay_out_the_amount_of_a_concurrent_refund(self, business):
-        """Tests the lock on the pending account in `ledger.services.book_if_covered`."""
+        """Tests the lock on the pending account in `ledger.services.book`."""
         payment = captured_payment(business=business, now=timezone.now(), amount=50_000)
         unanswered = refund(payment, 20_098).resource
         decide(*settle(), "approve", "release")

@@ -3,9 +3,9 @@
 import pytest
 from django.utils import timezone
 
-from merchants import audit
-from merchants.audit import Actor
 from merchants.models import AuditEntry
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.services.transfers import account_deactivation
 from tests import orders
 from virtual_accounts.models import VirtualAccount

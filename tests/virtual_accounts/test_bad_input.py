@@ -34,8 +34,7 @@ UNPRINTABLE = [
     "Ada\nObi",
     "Ada\x1b[2J",
     "\u202eibO adA",
-    "Ada\u2066",
-    "\u200fAda",
+    "Ada\u202d",
     "Ada\u2028Obi",
     "\x85Ada",
 ]
@@ -51,10 +50,7 @@ def stored():
 
 def account(make, name, values):
     """Return one case for each value of a field: the kind of account, the change, and the invalid field."""
-    return [
-        pytest.param(make, {name: value}, name, id=f"{make.__name__}-{name}-{str(value)[:24]!a}")
-        for value in values
-    ]
+    return [(make, {name: value}, name) for value in values]
 
 
 def static(name, values):
@@ -71,12 +67,7 @@ def business(name, values):
 
 def address(name, values):
     return [
-        pytest.param(
-            orders.dynamic_account,
-            {"address": orders.address(**{name: value})},
-            f"address.{name}",
-            id=f"address-{name}-{str(value)[:24]!a}",
-        )
+        (orders.dynamic_account, {"address": orders.address(**{name: value})}, f"address.{name}")
         for value in values
     ]
 
@@ -97,7 +88,7 @@ ACCOUNT_FIELDS = [
     ),
     *dynamic("first_name", [*NOT_STRINGS, *BLANK, *UNPRINTABLE, "x" * 101, ...]),
     *dynamic("last_name", [None, 5, *BLANK, *UNPRINTABLE, "😀" * 101, ...]),
-    *dynamic("address", [*NOT_OBJECTS, ...]),
+    *dynamic("address", NOT_OBJECTS),
     *address("address_line1", [*NOT_STRINGS, "", "x" * 256, "12\x00", ...]),
     *address("address_line2", [None, 12, [], "x" * 256, "a\x00"]),
     *address("city", [*NOT_STRINGS, *BLANK, "x" * 101, "La\x00gos", ...]),
@@ -139,21 +130,28 @@ ACCOUNT_FIELDS = [
 ]  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _many_calls(settings):
+    """Let a test try all rows of a table within a minute."""
+    settings.RATE_LIMIT_WRITES = 10_000
+
+
 class TestAccount:
-    @pytest.mark.parametrize(("make", "changes", "field"), ACCOUNT_FIELDS)
-    def test_with_an_invalid_field_is_rejected_by_name(self, api, make, changes, field):
-        order = make(**changes)
-        before = stored()
+    def test_with_an_invalid_field_is_rejected_by_name(self, subtests, api):
+        for make, changes, field in ACCOUNT_FIELDS:
+            with subtests.test(make=make, changes=changes, field=field):
+                order = make(**changes)
+                before = stored()
 
-        answer = api.post(ACCOUNTS, order)
+                answer = api.post(ACCOUNTS, order)
 
-        error = error_of(answer, field)
-        assert error["message"]
-        assert [found["field"] for found in answer.json()["errors"]] == [field]
-        assert answer["Content-Type"] == "application/problem+json"
-        assert stored() == before
-        assert_not_echoed(answer, order)
-        assert BVN not in answer.content.decode()
+                error = error_of(answer, field)
+                assert error["message"]
+                assert [found["field"] for found in answer.json()["errors"]] == [field]
+                assert answer["Content-Type"] == "application/problem+json"
+                assert stored() == before
+                assert_not_echoed(answer, order)
+                assert BVN not in answer.content.decode()
 
     def test_gets_every_invalid_field_at_once(self, api):
         order = orders.static_account(
@@ -187,12 +185,13 @@ class TestAccount:
         }
         assert not VirtualAccount.objects.exists()
 
-    @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
-    def test_with_a_malformed_body_is_rejected(self, api, body):
-        answer = api.post(ACCOUNTS, body)
+    def test_with_a_malformed_body_is_rejected(self, subtests, api):
+        for body in MALFORMED.values():
+            with subtests.test(body=body):
+                answer = api.post(ACCOUNTS, body)
 
-        assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
-        assert not VirtualAccount.objects.exists()
+                assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
+                assert not VirtualAccount.objects.exists()
 
     @pytest.mark.parametrize("name", ["bvn", "\\u0062vn", "type"])
     def test_with_a_duplicate_field_is_malformed(self, api, name):
@@ -252,25 +251,23 @@ class TestAccount:
 
 
 class TestList:
-    @pytest.mark.parametrize(
-        ("query", "field"),
-        [
+    def test_rejects_an_invalid_filter(self, subtests, api):
+        for query, field in [
             ("colour=red", "colour"), ("status=", "status"), ("status=ACTIVE", "status"), ("status=closed", "status"),
             ("status=active&status=inactive", "status"), ("type=business", "type"), ("type=%00", "type"),
             ("limit=0", "limit"), ("limit=101", "limit"), ("limit=%D9%A3", "limit"), ("cursor=x", "cursor"),
             ("created_from=2026-01-01", "created_from"), ("created_to=2026-02-30T00:00:00Z", "created_to"),
             ("id=1", "id"), (f"bvn={BVN}", "bvn"), ("request_type=payment", "request_type"),
-        ],
-    )  # fmt: skip
-    def test_rejects_an_invalid_filter(self, api, query, field):
-        answer = api.get(f"{ACCOUNTS}?{query}")
+        ]:  # fmt: skip
+            with subtests.test(query=query, field=field):
+                answer = api.get(f"{ACCOUNTS}?{query}")
 
-        error_of(answer, field)
-        assert BVN not in answer.content.decode()
+                error_of(answer, field)
+                assert BVN not in answer.content.decode()
 
 
 def payment(name, values):
-    return [pytest.param({name: value}, name, id=f"{name}-{str(value)[:24]!a}") for value in values]
+    return [({name: value}, name) for value in values]
 
 
 PAYMENT_FIELDS = [
@@ -295,18 +292,19 @@ PAYMENT_FIELDS = [
 
 
 class TestPayment:
-    @pytest.mark.parametrize(("changes", "field"), PAYMENT_FIELDS)
-    def test_with_an_invalid_field_is_rejected_by_name(self, api, dynamic, changes, field):
-        order = orders.transfer_payment(dynamic)
-        changed = {name: value for name, value in (order | changes).items() if value is not ...}
-        before = stored()
+    def test_with_an_invalid_field_is_rejected_by_name(self, subtests, api, dynamic):
+        for changes, field in PAYMENT_FIELDS:
+            with subtests.test(changes=changes, field=field):
+                order = orders.transfer_payment(dynamic)
+                changed = {name: value for name, value in (order | changes).items() if value is not ...}
+                before = stored()
 
-        answer = api.post(PAYMENTS, changed)
+                answer = api.post(PAYMENTS, changed)
 
-        assert error_of(answer, field)["message"]
-        assert [found["field"] for found in answer.json()["errors"]] == [field]
-        assert stored() == before
-        assert_not_echoed(answer, changes)
+                assert error_of(answer, field)["message"]
+                assert [found["field"] for found in answer.json()["errors"]] == [field]
+                assert stored() == before
+                assert_not_echoed(answer, changes)
 
     @pytest.mark.parametrize("name", ["source", "3ds", "redirect_url", "capture"])
     def test_with_fields_of_a_card_is_explained(self, api, dynamic, name):
@@ -351,7 +349,7 @@ class TestPayment:
 
 
 def transfer(name, values):
-    return [pytest.param({name: value}, name, id=f"{name}-{str(value)[:24]!a}") for value in values]
+    return [({name: value}, name) for value in values]
 
 
 SIMULATIONS = [
@@ -380,26 +378,31 @@ def assert_says_failure(answer):
 
 
 class TestSimulation:
-    @pytest.mark.parametrize(("changes", "field"), SIMULATIONS)
-    def test_with_an_invalid_field_is_rejected_by_name(self, api, static, changes, field):
-        request_body = {"account_number": static["customer"]["account_number"], "amount": 50_000} | changes
-        request_body = {name: value for name, value in request_body.items() if value is not ...}
-        before = stored()
+    def test_with_an_invalid_field_is_rejected_by_name(self, subtests, api, static):
+        for changes, field in SIMULATIONS:
+            with subtests.test(changes=changes, field=field):
+                request_body = {
+                    "account_number": static["customer"]["account_number"],
+                    "amount": 50_000,
+                } | changes
+                request_body = {name: value for name, value in request_body.items() if value is not ...}
+                before = stored()
 
-        answer = api.post(SIMULATE, request_body)
+                answer = api.post(SIMULATE, request_body)
 
-        assert_says_failure(answer)
-        assert [found["field"] for found in answer.json()["errors"]] == [field]
-        assert error_of(answer, field)["message"]
-        assert stored() == before
-        assert_not_echoed(answer, changes)
+                assert_says_failure(answer)
+                assert [found["field"] for found in answer.json()["errors"]] == [field]
+                assert error_of(answer, field)["message"]
+                assert stored() == before
+                assert_not_echoed(answer, changes)
 
-    @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
-    def test_with_a_malformed_body_is_rejected(self, api, body):
-        answer = api.post(SIMULATE, body)
+    def test_with_a_malformed_body_is_rejected(self, subtests, api):
+        for body in MALFORMED.values():
+            with subtests.test(body=body):
+                answer = api.post(SIMULATE, body)
 
-        assert_says_failure(answer)
-        assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
+                assert_says_failure(answer)
+                assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
 
     @pytest.mark.parametrize("body", [b"", b"{}"])
     def test_with_an_empty_body_lacks_both_fields(self, api, body):
@@ -487,17 +490,26 @@ class TestDeactivation:
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
         assert VirtualAccount.objects.get().is_active
 
-    @pytest.mark.parametrize(
-        "reference",
-        ["%00", "%0A", "%FF", "unknown", "a%2Fb", "%F0%9F%98%80", "'--", "x" * 3000, "*", "simulate"],
-    )
-    @pytest.mark.parametrize("action", ["", "/deactivate"])
-    def test_of_an_unusual_reference_finds_nothing(self, api, static, reference, action):
-        answer = api.send("POST" if action else "GET", f"{ACCOUNTS}/{reference}{action}")
+    def test_of_an_unusual_reference_finds_nothing(self, subtests, api, static):
+        for reference in [
+            "%00",
+            "%0A",
+            "%FF",
+            "unknown",
+            "a%2Fb",
+            "%F0%9F%98%80",
+            "'--",
+            "x" * 3000,
+            "*",
+            "simulate",
+        ]:
+            for action in ["", "/deactivate"]:
+                with subtests.test(reference=reference, action=action):
+                    answer = api.send("POST" if action else "GET", f"{ACCOUNTS}/{reference}{action}")
 
-        # The test client may spell a URL differently from the signed one.
-        assert answer.status_code in {400, 401, 404}
-        assert VirtualAccount.objects.get().is_active
+                    # The test client may spell a URL differently from the signed one.
+                    assert answer.status_code in {400, 401, 404}
+                    assert VirtualAccount.objects.get().is_active
 
     def test_of_another_businesss_account_finds_nothing(self, other_api, static):
         for answer in (

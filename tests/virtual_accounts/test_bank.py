@@ -82,20 +82,18 @@ class TestNotification:
         summary = Transaction.objects.get().response_summary
         assert summary == "Payment of 50000 NGN received from Unknown sender"
 
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
+    def test_with_an_invalid_field_is_rejected(self, subtests, static, notify):
+        for field, value in [
             ("bank_reference", ""), ("bank_reference", "a b"), ("bank_reference", None),
             ("account_number", "1"), ("amount", 0), ("amount", "50000"), ("amount", 1.5),
             ("currency", "naira"),
-        ],
-    )  # fmt: skip
-    def test_with_an_invalid_field_is_rejected(self, static, notify, field, value):
-        answer = notify(notification(static["customer"]["account_number"], **{field: value}))
+        ]:  # fmt: skip
+            with subtests.test(field=field, value=value):
+                answer = notify(notification(static["customer"]["account_number"], **{field: value}))
 
-        assert answer.status_code == 400
-        assert {error["field"] for error in answer.json()["errors"]} == {field}
-        assert not Transfer.objects.exists()
+                assert answer.status_code == 400
+                assert {error["field"] for error in answer.json()["errors"]} == {field}
+                assert not Transfer.objects.exists()
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}])
     def test_with_a_used_reference_is_recorded_for_operators(self, static, notify, change):

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from ledger.services import LARGEST_ENTRY
 from merchants.models import ApiKey
-from payments.services.transfers.incoming import LARGEST_ENTRY
 from tests import orders
 from tests.bank_signing import KEY, signed_headers
 from tests.webhooks.rows import make_endpoint
@@ -81,6 +81,12 @@ class TestSender:
         assert transfer.extra_members == {
             "sender_account_number": "12345678901", "channel": '{"id": 4}',
         }  # fmt: skip
+
+    def test_keeps_digits_that_no_card_scheme_issues(self, notify, number):
+        notify(notification(number, sender_name="Bisi +2348031230007", narration="IMEI 356938035643809"))
+
+        transfer = Transfer.objects.get()
+        assert (transfer.sender_name, transfer.narration) == ("Bisi +2348031230007", "IMEI 356938035643809")
 
     def test_at_a_listed_bank_is_stored_with_the_banks_code(self, notify, number):
         notify(notification(number, sender_account_number="0123456789", sender_bank_code="000013"))

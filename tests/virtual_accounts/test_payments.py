@@ -231,9 +231,8 @@ class TestPaymentIntoAStaticAccount:
 
 
 class TestRequest:
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
+    def test_rejects_an_invalid_field(self, subtests, api, dynamic):
+        for field, value in [
             ("payment_method_id", ...),
             ("payment_method_id", None),
             ("payment_method_id", 7),
@@ -250,13 +249,12 @@ class TestRequest:
             ("amount", ...),
             ("currency", "ngn"),
             ("customer", {"name": "Ada Obi"}),
-        ],
-    )
-    def test_rejects_an_invalid_field(self, api, dynamic, field, value):
-        answer = api.post("/api/payments", orders.transfer_payment(dynamic, **{field: value}))
+        ]:
+            with subtests.test(field=field, value=value):
+                answer = api.post("/api/payments", orders.transfer_payment(dynamic, **{field: value}))
 
-        assert all(name.startswith(field) for name in errors(answer))
-        assert not Transaction.objects.exists()
+                assert all(name.startswith(field) for name in errors(answer))
+                assert not Transaction.objects.exists()
 
     @pytest.mark.parametrize("expiry_duration", [60, 60.0, 31_536_000])
     def test_accepts_whole_seconds(self, dynamic, pay_into, expiry_duration):
@@ -419,9 +417,8 @@ class TestDeactivation:
 
 
 class TestSimulation:
-    @pytest.mark.parametrize(
-        ("transfer", "field"),
-        [
+    def test_rejects_an_invalid_field(self, subtests, api):
+        for transfer, field in [
             ({"amount": 1}, "account_number"),
             ({"account_number": "1000000014"}, "amount"),
             ({"account_number": "100000001", "amount": 1}, "account_number"),
@@ -432,13 +429,12 @@ class TestSimulation:
             ({"account_number": "1000000014", "amount": "1"}, "amount"),
             ({"account_number": "1000000014", "amount": 1, "sender_name": ""}, "sender_name"),
             ({"account_number": "1000000014", "amount": 1, "sender": "Ada"}, "sender"),
-        ],
-    )
-    def test_rejects_an_invalid_field(self, api, transfer, field):
-        answer = api.post(f"{ACCOUNTS}/simulate", transfer)
+        ]:
+            with subtests.test(transfer=transfer, field=field):
+                answer = api.post(f"{ACCOUNTS}/simulate", transfer)
 
-        assert set(errors(answer)) == {field}
-        assert (answer.json()["success"], bool(answer.json()["message"])) == (False, True)
+                assert set(errors(answer)) == {field}
+                assert (answer.json()["success"], bool(answer.json()["message"])) == (False, True)
 
     def test_of_a_number_that_was_never_issued_finds_nothing(self, simulate):
         answer = simulate("0123456789", 1)

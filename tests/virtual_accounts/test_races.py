@@ -2,12 +2,14 @@
 SQLite, a writing transaction locks the whole database.
 """
 
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.utils import timezone
 
 from payments.models import InvalidState, Transaction
@@ -74,6 +76,20 @@ def expire(*, at):
 
 def finishes(payment):
     return list(payment.transitions.filter(attribute="status").values_list("after", "cause"))
+
+
+def wait_until_one_waits():
+    """Wait until another connection waits for a lock."""
+    end = time.monotonic() + 10
+    with connection.cursor() as cursor:
+        while time.monotonic() < end:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.01)
+    raise TimeoutError
 
 
 def raised(answers):
@@ -299,6 +315,33 @@ class TestOpening:
                 assert len({answer.account_number for answer in answers}) == 1
         assert AccountNumber.objects.filter(holder__isnull=False).count() == 5
         assert VirtualAccount.objects.count() == 5
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
+class TestAReassignedNumber:
+    @pytest.mark.parametrize("is_open", [True, False])
+    def test_gives_its_transfer_to_the_new_holder(self, dynamic, is_open):
+        """Tests `transfer_matching._require_unchanged`: the transfer waits for the former holder's lock."""
+        number = pay_into(dynamic).session.number_id
+        later = NOON + timedelta(days=400)
+        expire(at=later)
+        AccountNumber.objects.exclude(pk=number).delete()
+        AccountNumber.objects.update(free_at=NOON)
+        other = open_account(BusinessFactory(), orders.dynamic_account())
+
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            with kept_locked(dynamic):
+                received = thread.submit(transfer, number)
+                wait_until_one_waits()
+                payment = pay_into(other, amount=50_000)
+                if not is_open:
+                    cancellations.cancel(transaction_id=payment.pk, clock=lambda: NOON)
+            arrived = received.result(timeout=10).resource
+            thread.submit(connections.close_all)
+
+        assert arrived.account_id == other.pk
+        assert arrived.session_id == (payment.session_id if is_open else None)
+        assert {money.business_id for money in UnappliedMoney.objects.all()} <= {other.business_id}
 
 
 class TestExpiry:

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from rest_framework.exceptions import ValidationError
 
 from ledger.invariants import check
-from merchants.audit import Actor
+from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
 from payments.services import expiry

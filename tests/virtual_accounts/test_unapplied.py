@@ -3,8 +3,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from ledger.services import balances
-from merchants.audit import Actor
 from merchants.models import AuditEntry
+from merchants.people.audit import Actor
 from payments.models import Transaction
 from payments.services.transfers import incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
@@ -105,7 +105,7 @@ class TestReturn:
         assert late_money.is_open
         assert not Transaction.objects.filter(request_type="payout").exists()
 
-    def test_declined_by_the_bank_leaves_the_money_in_the_wallet(self, ada, dynamic, pay_into, simulate):
+    def test_refused_by_the_bank_leaves_the_money_unapplied(self, ada, dynamic, pay_into, simulate):
         number = pay_into(dynamic)["virtual_account_details"]["account_number"]
         simulate(number, 50_000)
         simulate(number, 40_051)
@@ -116,7 +116,9 @@ class TestReturn:
         )
 
         assert Transaction.objects.get(request_type="payout").status == "failed"
-        assert wallet(ada.business) == 40_051
+        money.refresh_from_db()
+        assert money.is_open
+        assert wallet(ada.business) == 0
 
     def test_is_requeried_after_a_lost_response(self, late_money):
         lost = {"account_number": "0000000097", "bank_code": "058"}

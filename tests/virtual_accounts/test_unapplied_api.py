@@ -1,25 +1,36 @@
 """Unapplied transfers over the API: keys may list them, and credit or return them if the business allows it."""
 
+import json
 import uuid
 
 import pytest
+from django.utils import timezone
 
+from ledger import services as ledger
+from ledger.invariants import check
+from ledger.models import Account
 from ledger.services import balances
 from merchants.models import AuditEntry, Business
-from payments.models import Transaction
+from payments.invariants.registry import INVARIANTS
+from payments.models import PayoutReturn, Transaction
 from payments.rails import ConnectorUnavailable
-from payments.services import rail_choices
+from payments.services import ledger_entries
+from payments.services.payouts import payout_returns
+from payments.services.rails import rail_choices
 from payments.services.staff import staff_actions
 from payments.services.transfers import incoming
 from payments.services.transfers import unapplied_decisions as decisions
 from payments.services.transfers.incoming import Notice
 from payments.services.transfers.return_destinations import OtherCurrency
 from tests import orders
+from tests.bank_signing import KEY, signed_headers
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory
 from tests.racing import racers
 from tests.settling import STAFF
+from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import UnappliedMoney
+from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +66,14 @@ def decide(api, money, what, body=BECAUSE):
 
 def wallet(business):
     return next(balance.available for balance in balances(business) if balance.currency == "NGN")
+
+
+def unapplied_balance(business):
+    return Account.objects.get(business=business, currency="NGN", kind="unapplied").balance
+
+
+def broken_rules():
+    return [(one.invariant.name, one.broken) for one in check(INVARIANTS) if not one.holds]
 
 
 def payouts():
@@ -310,7 +329,9 @@ class TestReturn:
 
         other = {**BECAUSE, "destination": DESTINATION | {"account_number": "0123456780"}}
 
-        assert decide(api, money, "return", other).status_code == 409
+        answer = decide(api, money, "return", other)
+
+        assert (answer.status_code, answer.json()["differs"]) == (409, ["destination"])
 
     def test_of_credited_money_is_rejected(self, api, arrive):
         money = arrive()
@@ -319,6 +340,7 @@ class TestReturn:
         answer = decide(api, money, "return")
 
         assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+        assert "already credited" in answer.json()["detail"]
 
     def test_in_another_currency_than_the_banks_is_rejected(self, api, arrive):
         money = arrive(currency="USD", **KNOWN)
@@ -329,13 +351,49 @@ class TestReturn:
         assert not payouts().exists()
         assert decide(api, money, "credit").status_code == 200
 
-    def test_declined_by_the_bank_leaves_the_money_in_the_wallet(self, api, ada, arrive):
+    def test_refused_by_the_bank_is_open_again_with_the_banks_reason(self, api, ada, arrive):
         money = arrive(40_051, **KNOWN)
 
-        assert decide(api, money, "return").json()["state"] == "returned"
+        shown = decide(api, money, "return").json()
 
-        assert payouts().get().status == "failed"
-        assert wallet(ada.business) == 40_051
+        payout = payouts().get()
+        assert payout.status == "failed"
+        assert (shown["state"], shown["reason"], shown["return_reference"]) == (
+            "open", payout.response_summary, payout.reference,
+        )  # fmt: skip
+        assert "decided_at" not in shown
+        assert (wallet(ada.business), unapplied_balance(ada.business)) == (0, 40_051)
+
+    def test_refused_to_one_account_may_go_to_another_or_be_credited(self, api, ada, arrive):
+        money = arrive(40_051)
+        refused, other = (
+            {**BECAUSE, "destination": DESTINATION | {"account_number": number}}
+            for number in ("0123456789", "0123456780")
+        )
+        decide(api, money, "return", refused)
+
+        again = decide(api, money, "return", refused)
+        further = decide(api, money, "return", other)
+        credited = decide(api, money, "credit")
+
+        assert (again.status_code, again.headers["Idempotent-Replayed"]) == (200, "true")
+        assert (further.status_code, "Idempotent-Replayed" in further.headers) == (200, False)
+        first = f"return_{money.pk.hex}"
+        assert set(payouts().values_list("reference", flat=True)) == {first, f"{first}_2"}
+        assert credited.json()["state"] == "credited"
+        assert (wallet(ada.business), unapplied_balance(ada.business)) == (40_051, 0)
+        movements = api.get("/api/balance/movements").json()["data"]
+        assert {one["reference"] for one in movements if one["kind"] == "unapplied_out"} == {str(money.pk)}
+        assert [one.broken for one in check(INVARIANTS) if not one.holds] == []
+
+    def test_without_an_answer_stays_returned(self, api, ada, arrive):
+        money = arrive()
+        lost = {**BECAUSE, "destination": DESTINATION | {"account_number": "0000000097"}}
+
+        assert decide(api, money, "return", lost).json()["state"] == "returned"
+
+        assert payouts().get().status == "pending"
+        assert unapplied_balance(ada.business) == 0
 
     def test_without_a_bank_stores_nothing(self, api, arrive, monkeypatch):
         money = arrive(**KNOWN)
@@ -441,3 +499,93 @@ def test_proposal_of_staff_is_stale_after_a_keys_decision(api, arrive):
     with pytest.raises(decisions.NotOpen):
         staff_actions.unapplied_decision(money, staff_actions.Action.RETURN_UNAPPLIED, reason="Back")
     assert UnappliedMoney.objects.get().state == "credited"
+
+
+class TestReturnThatTheBankSentBack:
+    """The bank accepts the return of unapplied money, and returns it later."""
+
+    @pytest.fixture
+    def bounce(self, client, settings):
+        settings.BANK_NOTIFICATION_KEYS = [KEY]
+
+        def send(payout, **changes):
+            returned = {"bank_reference": "ret-1", "payout_reference": payout.pk.hex, "amount": payout.amount}
+            raw = json.dumps(returned | {"currency": "NGN", "reason": "Account closed"} | changes).encode()
+            headers = signed_headers(raw)
+            return client.post(
+                "/bank/payout-returns", raw, content_type="application/json", headers=headers
+            ).json()
+
+        return send
+
+    @pytest.fixture
+    def returned(self, api, arrive, allowed):
+        money = arrive(**KNOWN)
+        decide(api, money, "return")
+        assert payouts().get().status == "success"
+        return money
+
+    def test_is_open_again_with_the_banks_reason_and_an_event(self, api, ada, returned, bounce):
+        make_endpoint(business=ada.business, events=["unapplied", "reversal"])
+
+        assert bounce(payouts().get())["applied"] == "reversed"
+
+        (shown,) = api.get("/api/unapplied-transfers").json()["data"]
+        assert (shown["state"], shown["reason"]) == ("open", "Account closed")
+        assert (wallet(ada.business), unapplied_balance(ada.business)) == (0, returned.amount)
+        events = {
+            json.loads(sent.body)["event"]: json.loads(sent.body)["data"] for sent in Delivery.objects.all()
+        }
+        assert set(events) == {"payout.reversed", "transfer.unapplied"}
+        assert events["transfer.unapplied"]["reason"] == "Account closed"
+        assert broken_rules() == []
+
+    def test_may_be_credited_or_returned_again(self, api, ada, returned, bounce):
+        bounce(payouts().get())
+        decisions.return_to_sender(returned.pk, reason="Again", actor=STAFF, now=timezone.now())
+        second = payouts().exclude(amount_returned__gt=0).get()
+        bounce(second, bank_reference="ret-2")
+
+        assert decide(api, returned, "credit").status_code == 200
+
+        assert second.reference.endswith("_2")
+        assert (wallet(ada.business), unapplied_balance(ada.business)) == (returned.amount, 0)
+        assert broken_rules() == []
+
+    def test_in_part_stays_in_suspense(self, ada, returned, bounce):
+        answer = bounce(payouts().get(), amount=1)
+
+        assert (answer["applied"], answer["reason"]) == ("unmatched", "partial_return")
+        assert (wallet(ada.business), unapplied_balance(ada.business)) == (0, 0)
+        assert broken_rules() == []
+
+    def test_is_unapplied_again_if_staff_record_it(self, ada, returned):
+        payout = payouts().get()
+
+        payout_returns.reverse(transaction_id=payout.pk, reason="Mail", actor=STAFF, now=timezone.now())
+
+        returned.refresh_from_db()
+        assert (returned.state, returned.reason) == ("open", "Mail")
+        assert (wallet(ada.business), unapplied_balance(ada.business)) == (0, returned.amount)
+        assert broken_rules() == []
+
+    @pytest.mark.parametrize("by", ["bank", "staff"])
+    def test_of_which_the_earlier_release_credited_a_part_goes_to_the_wallet(self, ada, returned, bounce, by):
+        """Money is open or returned as a whole, and that part is in the wallet already."""
+        payout = payouts().get()
+        part = PayoutReturn.objects.create(
+            pk=uuid.uuid4(), transaction=payout, amount=100, currency="NGN", applied="reversed", actor="bank",
+            bank_reference="ret-0", at=timezone.now(),
+        )  # fmt: skip
+        payout.add_return(part.amount)
+        ledger.book(ledger_entries.payout_reversed(payout, part, to=ledger.Kind.WALLET, now=part.at))
+
+        if by == "bank":
+            bounce(payout, amount=payout.amount - part.amount)
+        else:
+            payout_returns.reverse(transaction_id=payout.pk, reason="Mail", actor=STAFF, now=timezone.now())
+
+        returned.refresh_from_db()
+        assert returned.state == "returned"
+        assert (wallet(ada.business), unapplied_balance(ada.business)) == (returned.amount, 0)
+        assert broken_rules() == []

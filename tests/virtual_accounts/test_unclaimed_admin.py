@@ -1,4 +1,4 @@
-"""Unclaimed transfers are resolved by operators, with a reason and once."""
+"""Unclaimed transfers are decided about by staff with the permission, and with a reason (see also `test_suspense`)."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -32,41 +32,32 @@ def staff(person):
     return signed_in(person, client=Client())
 
 
-def resolve(client, transfer, resolution="Sent back by the bank"):
-    address = f"/admin/virtual_accounts/unclaimedtransfer/{transfer.pk}/resolve/"
-    return client.post(address, {"resolution": resolution}, follow=True)
+def write_off(client, transfer, reason="Sent back by the bank"):
+    address = f"/admin/virtual_accounts/unclaimedtransfer/{transfer.pk}/write_off/"
+    return client.post(address, {"reason": reason}, follow=True)
 
 
-def test_resolution_is_recorded_and_audited(staff, transfer):
-    assert "was resolved" in resolve(staff, transfer).content.decode()
+def test_decision_takes_one_person_without_four_eyes(staff, transfer):
+    assert "was performed" in write_off(staff, transfer).content.decode()
 
     transfer.refresh_from_db()
     assert (transfer.resolution, transfer.resolved_by) == ("Sent back by the bank", "staff@example.com")
-    entry = AuditEntry.objects.get(action="unclaimed_transfer.resolved")
+    entry = AuditEntry.objects.get(action="unclaimed_transfer.written_off")
     assert (entry.actor, entry.target, entry.business) == ("staff@example.com", str(transfer.pk), None)
 
 
-def test_resolution_is_final(staff, transfer):
-    resolve(staff, transfer)
-
-    assert "already resolved" in resolve(staff, transfer, "Something else").content.decode()
-
-    transfer.refresh_from_db()
-    assert transfer.resolution == "Sent back by the bank"
-
-
-def test_resolution_needs_a_reason(staff, transfer):
-    resolve(staff, transfer, " ")
+def test_decision_needs_a_reason(staff, transfer):
+    assert "Nothing was decided" in write_off(staff, transfer, " ").content.decode()
 
     transfer.refresh_from_db()
     assert transfer.is_open
 
 
-def test_resolution_needs_the_permission(person, staff, transfer):
+def test_decision_needs_the_permission(person, staff, transfer):
     type(person).objects.filter(pk=person.pk).update(is_superuser=False)
     person.user_permissions.set(Permission.objects.filter(codename="view_unclaimedtransfer"))
 
-    assert resolve(staff, transfer).status_code == 403
+    assert write_off(staff, transfer).status_code == 403
 
     transfer.refresh_from_db()
     assert transfer.is_open

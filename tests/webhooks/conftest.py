@@ -4,7 +4,15 @@ import gc
 
 import pytest
 
-from webhooks import wake_up
+from webhooks.sending import wake_up
+
+NOTIFY = wake_up.notify
+
+
+@pytest.fixture
+def notify():
+    """Return the function that sends real signals."""
+    return NOTIFY
 
 
 @pytest.fixture(autouse=True)
@@ -20,4 +28,3 @@ def _same_garbage_collection():
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()

@@ -3,14 +3,15 @@
 import uuid
 from datetime import UTC, datetime, timedelta
 
-from config.openapi.event_examples import EVENT_DATA
-from config.openapi.examples import PAYMENT
-from merchants.audit import Actor
+from developer_site.openapi.event_examples import EVENT_DATA
+from developer_site.openapi.examples import PAYMENT
+from merchants.people.audit import Actor
 from tests.factories import BusinessFactory
-from webhooks import leases, results, services
+from webhooks import services
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.publishing import NewEvent, prepare
-from webhooks.sender import Exchange
+from webhooks.sending import leases, results
+from webhooks.sending.sender import Exchange
 
 NOON = datetime(2026, 1, 1, 12, 0, 5, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
@@ -67,7 +68,8 @@ def make_delivery(endpoint, **changes):
 
 
 def acquire(*, at=NOON, limit=100, **named):
-    return leases.acquire(**{"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named})
+    named = {"at": at, "until": at + LEASE, "token": uuid.uuid4(), "limit": limit, **named}
+    return leases.acquire(**named).deliveries
 
 
 def record(leased, exchange=FAILED, *, at=NOON, jitter=0.0):

@@ -3,7 +3,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from webhooks.ip_address_rules import is_public, unwrapped
+from webhooks.endpoints.ip_address_rules import is_public, unwrapped
 
 NOT_PUBLIC = [
     "0.0.0.0",
@@ -167,17 +167,18 @@ PUBLIC = [
 
 
 class TestIsPublic:
-    @pytest.mark.parametrize("address", NOT_PUBLIC)
-    def test_rejects_private_addresses(self, address):
-        assert not is_public(address)
+    def test_rejects_private_addresses(self, subtests):
+        for address in NOT_PUBLIC:
+            with subtests.test(address=address):
+                assert not is_public(address)
 
-    @pytest.mark.parametrize("address", PUBLIC)
-    def test_accepts_public_addresses(self, address):
-        assert is_public(address)
+    def test_accepts_public_addresses(self, subtests):
+        for address in PUBLIC:
+            with subtests.test(address=address):
+                assert is_public(address)
 
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_rejects_other_spellings_of_an_address(self, subtests):
+        for text in [
             "2130706433",
             "0x7f000001",
             "017700000001",
@@ -197,11 +198,9 @@ class TestIsPublic:
             ":::1",
             "1::2::3",
             "12345::",
-        ],
-    )
-    def test_rejects_other_spellings_of_an_address(self, text):
-        with pytest.raises(ValueError, match="does not appear to be"):
-            is_public(text)
+        ]:
+            with subtests.test(text=text), pytest.raises(ValueError, match="does not appear to be"):
+                is_public(text)
 
     @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.9", "::1", "::ffff:127.0.0.1"])
     def test_accepts_an_address_in_an_allowed_network(self, address):

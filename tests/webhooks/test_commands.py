@@ -94,7 +94,16 @@ class TestConfigureWebhook:
         ("wrong", "words"),
         [
             ({"url": "ftp://hooks.shop.com"}, "must be an http"),
-            ({"events": "refunds"}, "Subscribe to one or more of payment, payout, refund, reversal"),
+            ({"events": "refunds"}, "no category refunds. Did you mean refund"),
+            (
+                {"events": "payment.succeeded"},
+                "no category payment.succeeded. The event payment.success is of the category payment",
+            ),
+            ({"events": "transfer.unapplied"}, "The event transfer.unapplied is of the category unapplied"),
+            (
+                {"events": "all"},
+                "no category all. Subscribe to one or more of payment, payout, refund, reversal",
+            ),
             ({"events": ","}, "Subscribe to one or more of payment, payout, refund, reversal"),
         ],
     )
@@ -105,6 +114,28 @@ class TestConfigureWebhook:
             self.configure(**wrong)
 
         assert refusal.value.returncode == 2
+
+    @pytest.mark.parametrize(
+        ("url", "reason"),
+        [
+            (URL, ""),
+            ("http://hooks.shop.com/sluice", "The address must begin with https:// and a host."),
+            ("https://192.168.0.7/hooks", "The host must be a domain name, not an address."),
+            ("https://hooks.shop.com:9000/", "The port must be 443 or 8443."),
+            ("https://testserver.example/hooks", "The host must be a public domain name."),
+        ],
+    )
+    def test_warns_in_the_sandbox_of_what_production_refuses(self, url, reason):
+        BusinessFactory(name="Ada Books")
+        printed, warned = io.StringIO(), io.StringIO()
+
+        call_command(
+            "configure_webhook", "--business", "Ada Books", "--url", url, "--events", "payment", "--json",
+            stdout=printed, stderr=warned,
+        )  # fmt: skip
+
+        assert json.loads(printed.getvalue())["url"] == Endpoint.objects.get().url == url
+        assert warned.getvalue() == (f"Production refuses this URL: {reason}\n" if reason else "")
 
 
 @pytest.mark.django_db
@@ -118,6 +149,27 @@ class TestRotateHashKey:
         assert document["business"] == str(business.pk)
         assert document["hash_key"] not in {KEY, Endpoint.objects.get().hash_key}
         assert shown == f"New signing key (shown only once): {Endpoint.objects.get().hash_key}\n"
+
+    def test_keeps_the_old_key_for_an_overlap(self):
+        business = make_endpoint().business
+
+        shown = run("rotate_hash_key", "--business", business.name, "--overlap", "72")
+
+        assert "The old key also signs until" in shown
+        assert Endpoint.objects.get().previous_hash_key == KEY
+
+        run("rotate_hash_key", "--business", business.name)
+
+        assert Endpoint.objects.get().previous_hash_key is None
+
+    @pytest.mark.parametrize("hours", ["-1", "72.5", "nan"])
+    def test_refuses_another_overlap(self, hours):
+        business = make_endpoint().business
+
+        code, words = refused("rotate_hash_key", "--business", business.name, "--overlap", hours)
+
+        assert (code, Endpoint.objects.get().hash_key) == (2, KEY)
+        assert "0 to 72" in words
 
     def test_explains_what_to_do_without_an_endpoint(self):
         code, words = refused("rotate_hash_key", "--business", BusinessFactory().name)
@@ -223,6 +275,6 @@ class TestDeliverWebhooks:
             text=True,
         ).stderr
 
-        assert "webhooks.dispatcher" in loaded
+        assert "webhooks.sending.dispatcher" in loaded
         others = ("celery", "kombu", "rest_framework", "django.contrib.admin")
         assert not [name for name in others if name in loaded]

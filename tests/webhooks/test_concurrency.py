@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from webhooks.concurrency import ALL_FREE, InFlight, Places
+from webhooks.sending.concurrency import ALL_FREE, InFlight, Places
 
 ADA, BOB = UUID(int=1), UUID(int=2)
 

@@ -2,13 +2,14 @@ import hashlib
 import hmac
 import threading
 import time
+import uuid
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import InternalError, OperationalError, connection, connections
 from django.utils import timezone
 
 from tests.faults.proxy import PostgreSQLWire, proxied
@@ -24,9 +25,12 @@ from tests.webhooks.rows import (
     make_endpoint,
     record,
 )
-from webhooks import concurrency, dispatcher, held_deliveries, leases, results, services
-from webhooks.dispatcher import Dispatcher, dispatch_due
+from webhooks import services
+from webhooks.endpoints import held_deliveries
 from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.sending import concurrency, dispatcher, leases, results, wake_up
+from webhooks.sending.dispatcher import Dispatcher
+from webhooks.signing import sign
 
 # Dispatchers have their own database connections, so they see only committed rows.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,6 +88,22 @@ def in_background(work):
     return thread
 
 
+def dispatch_due():
+    return Dispatcher().run(once=True)
+
+
+@contextmanager
+def sending():
+    """Run a dispatcher for the duration of a test, and let it finish at the end."""
+    stopped = threading.Event()
+    running = in_background(Dispatcher(stopped=stopped).run)
+    try:
+        yield stopped
+    finally:
+        stopped.set()
+        running.join()
+
+
 @contextmanager
 def silent_to_one_request():
     """Open an endpoint that has left one first attempt unanswered for long; let the dispatcher finish at
@@ -92,7 +112,7 @@ def silent_to_one_request():
     with servers.opened(servers.silent) as listener:
         endpoint = make_endpoint(url=listener.url)
         make_delivery(endpoint, at=now())
-        running = in_background(Dispatcher().run)
+        running = in_background(dispatch_due)
         wait_until(lambda: listener.requests)
         wait_until_silent()
         yield listener, endpoint
@@ -159,6 +179,32 @@ class TestRequest:
         new = hmac.new(rotated.new_hash_key.encode(), last.body, hashlib.sha256).hexdigest()
         assert first.header("X-Service-Signature") != last.header("X-Service-Signature") == new
 
+    def test_has_the_signature_of_the_old_key_while_a_rotation_overlaps(self):
+        with servers.opened(servers.answering(servers.status(204))) as listener:
+            endpoint = make_endpoint(url=listener.url)
+            older, old = endpoint.hash_key, None
+            for at in (now() - timedelta(hours=1), now() - timedelta(minutes=30)):
+                old = Endpoint.objects.get().hash_key
+                services.rotate_hash_key(
+                    business=endpoint.business, actor=ADA, now=at, overlap=timedelta(hours=1)
+                )
+            make_delivery(endpoint, at=now())
+            dispatch_due()
+            Endpoint.objects.update(previous_key_ends_at=now())
+            make_delivery(endpoint, at=now())
+            dispatch_due()
+
+        during, after = listener.requests
+        new = Endpoint.objects.get().hash_key
+        assert during.header("X-Service-Signature") == sign(new, during.body)
+        assert (
+            during.header("X-Service-Signature-Previous")
+            == sign(old, during.body)
+            != sign(older, during.body)
+        )
+        assert after.header("X-Service-Signature") == sign(new, after.body)
+        assert after.header("X-Service-Signature-Previous") is None
+
     def test_is_recorded_with_the_answer(self):
         with servers.opened(servers.answering(servers.status(422, body=b"not like this"))) as listener:
             delivery = make_delivery(make_endpoint(url=listener.url), at=now())
@@ -208,17 +254,15 @@ class TestDispatcher:
 
     def test_releases_held_deliveries_of_an_enabled_endpoint_during_a_long_run(self, monkeypatch):
         """A worker's dispatcher does not end while there are due deliveries."""
-        monkeypatch.setattr(dispatcher, "RELEASE_PAUSE", 0.1)
+        monkeypatch.setattr(dispatcher, "INTERVAL", 0.1)
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
             endpoint = make_endpoint(url=listener.url)
             make_delivery(endpoint, at=now())
-            running = in_background(lambda: dispatch_due(linger=60))
-            wait_until(lambda: listener.requests)
+            with sending():
+                wait_until(lambda: listener.requests)
 
-            make_delivery(endpoint, at=now(), state=STATES.HELD)
-            wait_until(lambda: len(listener.requests) == 2)
-            dispatcher.stop_gracefully()
-            running.join()
+                make_delivery(endpoint, at=now(), state=STATES.HELD)
+                wait_until(lambda: len(listener.requests) == 2)
 
     def test_drops_what_is_held_at_an_enabled_endpoint_for_over_seven_days(self):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
@@ -285,7 +329,7 @@ class TestDispatcher:
             for _ in range(10):
                 make_deliveries(make_endpoint(url=listener.url), 20, at=now())
             with racers(2) as two:
-                made = two.race(Dispatcher().run, Dispatcher().run)
+                made = two.race(dispatch_due, dispatch_due)
 
         sent = Counter(request.header("X-Service-Idempotency-Key") for request in listener.requests)
         assert sum(made) == 200
@@ -341,23 +385,6 @@ class TestDispatcher:
         assert Attempt.objects.filter(error="timeout").count() == 12
 
     @pytest.mark.long
-    def test_counts_requests_of_the_previous_dispatcher_of_its_process(self, settings):
-        settings.WEBHOOK_TIMEOUT = 2
-        most = Gauge()
-        with servers.opened(most.silently) as listener:
-            endpoint = make_endpoint(url=listener.url)
-            make_deliveries(endpoint, 8, at=now())
-            leaving = in_background(lambda: dispatch_due(linger=60, life=0.2))
-            wait_until(lambda: len(listener.requests) == 8)
-            make_deliveries(endpoint, 4, at=now())
-            time.sleep(0.4)
-            dispatch_due(linger=3)
-            leaving.join()
-
-        assert len(listener.requests) == 12
-        assert most.highest == 8
-
-    @pytest.mark.long
     def test_ignores_requests_in_flight_in_another_process(self, monkeypatch, settings):
         """Two dispatchers with separate state simulate two processes; each has all places of a business."""
         settings.WEBHOOK_TIMEOUT = 2
@@ -365,19 +392,15 @@ class TestDispatcher:
         with servers.opened(servers.silent) as listener:
             endpoint = make_endpoint(url=listener.url)
             make_deliveries(endpoint, 2, at=now())
-            first = in_background(Dispatcher().run)
+            first = in_background(dispatch_due)
             wait_until(lambda: len(listener.requests) == 2)
             wait_until_silent()
             make_deliveries(endpoint, 20, at=now() - timedelta(minutes=1), attempts_made=1)
             third = make_delivery(endpoint, at=now())
-            other = Dispatcher()
-            second = in_background(other.run)
-            wait_until(lambda: len(listener.requests) >= 9)
-            first.join(timeout=0)
-            was_running = first.is_alive()
-            other.stop()
+            with sending():
+                wait_until(lambda: len(listener.requests) >= 9)
+                was_running = first.is_alive()
             first.join()
-            second.join()
 
         of_the_other = listener.requests[2:9]
         assert was_running
@@ -389,7 +412,7 @@ class TestDispatcher:
 
         def unacknowledged_at_first(**named):
             leased = acquire(**named)
-            calls.append(len(leased))
+            calls.append(len(leased.deliveries))
             if len(calls) == 1:
                 raise OperationalError("server closed the connection unexpectedly")
             return leased
@@ -420,10 +443,10 @@ class TestDispatcher:
     def test_sends_nothing_twice_although_the_clock_of_its_host_is_an_hour_fast(self, monkeypatch):
         with servers.opened(servers.slow(0.4)) as listener:
             make_delivery(make_endpoint(url=listener.url), at=now())
-            running = in_background(Dispatcher().run)
+            running = in_background(dispatch_due)
             wait_until(lambda: listener.requests)
             set_host_clock(monkeypatch, timedelta(hours=1))
-            made = Dispatcher().run()
+            made = dispatch_due()
             running.join()
 
         assert (made, len(listener.requests)) == (0, 1)
@@ -434,7 +457,7 @@ class TestDispatcher:
         with servers.opened(servers.answering(servers.status(503))) as listener:
             delivery = make_delivery(make_endpoint(url=listener.url), at=now())
             set_host_clock(monkeypatch, timedelta(hours=-1))
-            made = Dispatcher().run()
+            made = dispatch_due()
 
         delivery.refresh_from_db()
         wait = delivery.next_attempt_at - delivery.created_at
@@ -457,82 +480,87 @@ class TestDispatcher:
     def test_finishes_requests_in_flight_and_leases_nothing_more_when_stopped(self):
         with servers.opened(servers.slow(0.3)) as listener:
             make_deliveries(make_endpoint(url=listener.url), 12, at=now())
-            running = in_background(dispatch_due)
-            wait_until(lambda: len(listener.requests) == 8)
-            dispatcher.stop_gracefully()
-            running.join()
+            with sending():
+                wait_until(lambda: len(listener.requests) == 8)
 
         assert len(listener.requests) == 8
         assert Delivery.objects.filter(state=STATES.DELIVERED).count() == 8
         waiting = Delivery.objects.filter(state=STATES.WAITING)
         assert {row.lease_token for row in waiting} == {None}
 
-    def test_runs_once_in_a_process(self):
-        with servers.opened(servers.slow(0.3)) as listener:
+    def test_looks_at_once_when_a_signal_comes(self, monkeypatch, notify):
+        monkeypatch.setattr(dispatcher, "INTERVAL", 60)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener, sending():
+            endpoint = make_endpoint(url=listener.url)
+            time.sleep(0.3)  # it has looked, found nothing, and waits
+            for number in (1, 2):
+                make_delivery(endpoint, at=now())
+                notify()
+                wait_until(lambda: len(listener.requests) == number)  # noqa: B023
+
+    def test_looks_every_second_without_a_signal(self):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener, sending():
+            endpoint = make_endpoint(url=listener.url)
+            time.sleep(0.3)
+            make_delivery(endpoint, at=now())
+            wait_until(lambda: listener.requests, seconds=1.5)
+
+    def test_looks_once_for_each_signal_if_all_have_a_place(self, monkeypatch, notify):
+        """Each look costs as much CPU as sending a delivery."""
+        monkeypatch.setattr(
+            wake_up, "CHANNEL", f"sluice.webhooks.{uuid.uuid4()}"
+        )  # not that of other test processes
+        acquire, looks = leases.acquire, []
+
+        def counted(**named):
+            looks.append(acquire(**named))
+            return looks[-1]
+
+        monkeypatch.setattr(leases, "acquire", counted)
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener, sending():
+            endpoint = make_endpoint(url=listener.url)
+            time.sleep(0.3)
+            looks.clear()
+            make_delivery(endpoint, at=now())
+            notify()
+            wait_until(lambda: Delivery.objects.filter(state=STATES.DELIVERED).exists())
+            time.sleep(0.1)
+
+        assert len(listener.requests) == len(looks) == 1
+
+    @pytest.mark.long
+    def test_starts_again_after_a_failure(self, monkeypatch):
+        works, failed = leases.has_work, threading.Event()
+
+        def fails_at_first(*, at):
+            if failed.is_set():
+                return works(at=at)
+            failed.set()
+            raise RuntimeError
+
+        monkeypatch.setattr(leases, "has_work", fails_at_first)
+        monkeypatch.setattr(dispatcher, "INTERVAL", 0.1)
+        stopped = threading.Event()
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            running = in_background(lambda: dispatcher.send_due(stopped))
+            assert failed.wait(5)
             make_delivery(make_endpoint(url=listener.url), at=now())
-            running = in_background(dispatch_due)
             wait_until(lambda: listener.requests)
-            second = dispatch_due()
+            stopped.set()
             running.join()
 
-        assert second == 0
-        assert len(listener.requests) == 1
-
-    def test_is_woken_by_the_next_signal_while_it_lingers(self):
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
-            endpoint = make_endpoint(url=listener.url)
-            lingering = in_background(lambda: dispatch_due(linger=3))
-            time.sleep(0.3)  # it has polled, found nothing, and waits
-
-            make_delivery(endpoint, at=now())
-            made_here = dispatch_due()
-            wait_until(lambda: Delivery.objects.filter(state=STATES.DELIVERED).exists(), seconds=1)
-            dispatcher.stop_gracefully()
-            lingering.join()
-
-        assert made_here == 0
-        assert len(listener.requests) == 1
-
-    def test_ends_after_its_lifetime_under_any_load(self):
-        started = time.monotonic()
-        dispatch_due(linger=60, life=0.2)
-
-        assert time.monotonic() - started < 5
-
     @pytest.mark.long
-    def test_lets_another_start_after_its_lifetime_while_requests_still_hang(self, settings):
-        settings.WEBHOOK_TIMEOUT = 3
-        with (
-            servers.opened(servers.silent) as deaf,
-            servers.opened(servers.answering(servers.NO_CONTENT)) as listener,
-        ):
-            make_delivery(make_endpoint(url=deaf.url), at=now())
-            leaving = in_background(lambda: dispatch_due(linger=60, life=0.2))
-            wait_until(lambda: deaf.requests)
-            time.sleep(0.4)
-
-            make_delivery(make_endpoint(url=listener.url), at=now())
-            made = dispatch_due()
-            was_still_waiting = leaving.is_alive()
-            leaving.join()
-
-        assert (made, len(listener.requests), was_still_waiting) == (1, 1, True)
-        assert Attempt.objects.filter(error="timeout").count() == 1
-
-    @pytest.mark.long
-    def test_inherits_silent_endpoints_from_the_previous_dispatcher(self, settings):
+    def test_leaves_two_places_of_an_endpoint_that_was_silent_before(self, settings):
         settings.WEBHOOK_TIMEOUT = 0.5
-        with servers.opened(servers.silent) as deaf:
+        with servers.opened(servers.silent) as deaf, sending():
             endpoint = make_endpoint(url=deaf.url)
             make_delivery(endpoint, at=now())
-            dispatch_due()
+            wait_until(Attempt.objects.exists)
             make_deliveries(endpoint, 5, at=now())
-            running = in_background(dispatch_due)
             wait_until(lambda: len(deaf.requests) == 3)
-            dispatcher.stop_gracefully()
-            running.join()
+            time.sleep(0.2)
 
-        assert len(deaf.requests) == 3
+            assert len(deaf.requests) == 3
 
     def test_counts_results_that_come_after_the_lease_as_lost(self):
         with servers.opened(servers.slow(0.3)) as listener:
@@ -544,7 +572,7 @@ class TestDispatcher:
                 until=timezone.now() + timedelta(minutes=6),
                 token=Endpoint.objects.get().business_id,
                 limit=1,
-            )
+            ).deliveries
             running.join()
 
         assert [each.number for each in taken_over] == [1]
@@ -557,7 +585,9 @@ class TestDispatcher:
         acquire = leases.acquire
 
         def acquire_with_expired_lease(**named):
-            return [replace(each, leased_until=now()) for each in acquire(**named)]
+            acquired = acquire(**named)
+            expired = [replace(each, leased_until=now()) for each in acquired.deliveries]
+            return acquired._replace(deliveries=expired)
 
         monkeypatch.setattr(leases, "acquire", acquire_with_expired_lease)
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
@@ -568,7 +598,7 @@ class TestDispatcher:
         assert (made, listener.connections) == (0, 0)
         assert (delivery.state, delivery.attempts_made) == (STATES.WAITING, 0)
 
-    def test_leases_longer_than_any_exchange_can_last(self, settings):
+    def test_is_sent_again_within_15_seconds_after_its_sender_was_killed(self, settings):
         settings.WEBHOOK_TIMEOUT = 60
         with servers.opened(servers.slow(0.2)) as listener:
             make_delivery(make_endpoint(url=listener.url), at=now())
@@ -577,12 +607,114 @@ class TestDispatcher:
             lease_ends_at = Delivery.objects.get().next_attempt_at
             running.join()
 
-        assert lease_ends_at > timezone.now() + timedelta(seconds=70)
+        assert lease_ends_at + timedelta(seconds=dispatcher.INTERVAL) < timezone.now() + timedelta(seconds=14)
+
+    @pytest.mark.long
+    def test_renews_a_lease_while_the_request_lasts(self, monkeypatch, settings):
+        settings.WEBHOOK_TIMEOUT = 5
+        monkeypatch.setattr(dispatcher, "LEASE", timedelta(seconds=1))
+        monkeypatch.setattr(dispatcher, "RENEW_EVERY", 0.2)
+        with servers.opened(servers.slow(2.5)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
+            running = in_background(dispatch_due)
+            wait_until(lambda: listener.requests)
+            made = 0
+            while running.is_alive():
+                made += dispatch_due()
+                time.sleep(0.1)
+
+        assert (made, len(listener.requests)) == (0, 1)
+        assert Delivery.objects.get().state == STATES.DELIVERED
+
+    def test_renews_leases_in_the_thread_that_records(self, monkeypatch, settings):
+        """Two statements that update the same rows at the same time could deadlock."""
+        settings.WEBHOOK_TIMEOUT = 5
+        monkeypatch.setattr(dispatcher, "RENEW_EVERY", 0.1)
+        renew, record_results, threads = leases.renew, results.record_results, []
+
+        def noted(work):
+            def run(*arguments, **named):
+                threads.append(threading.current_thread())
+                return work(*arguments, **named)
+
+            return run
+
+        monkeypatch.setattr(leases, "renew", noted(renew))
+        monkeypatch.setattr(results, "record_results", noted(record_results))
+        with servers.opened(servers.slow(0.3)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
+            dispatch_due()
+
+        assert len(threads) >= 2
+        assert len(set(threads)) == 1
+
+    def test_renews_leases_again_after_a_renewal_failed(self, monkeypatch, settings):
+        """Such as in a database that a failover has left read-only."""
+        settings.WEBHOOK_TIMEOUT = 5
+        monkeypatch.setattr(dispatcher, "RENEW_EVERY", 0.1)
+        renewed = []
+
+        def fail_at_first(held, *, until):
+            renewed.append(until)
+            if len(renewed) == 1:
+                raise InternalError
+
+        monkeypatch.setattr(leases, "renew", fail_at_first)
+        with servers.opened(servers.slow(1)) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
+            dispatch_due()
+
+        assert len(renewed) > 1
+
+    def test_sends_once_after_an_outage_of_the_database_that_outlasts_the_lease(self, monkeypatch):
+        monkeypatch.setattr(dispatcher, "LEASE", timedelta(seconds=0.5))
+        monkeypatch.setattr(dispatcher, "RENEW_EVERY", 0.1)
+        monkeypatch.setattr(dispatcher, "INTERVAL", 0.1)
+
+        def begin_outage(module, step, seconds):
+            works, ends_at = getattr(module, step), time.monotonic() + seconds
+
+            def work(*arguments, **named):
+                if time.monotonic() < ends_at:
+                    raise OperationalError
+                return works(*arguments, **named)
+
+            monkeypatch.setattr(module, step, work)
+
+        with servers.opened(servers.slow(0.3)) as listener, sending():
+            delivery = make_delivery(make_endpoint(url=listener.url), at=now())
+            wait_until(lambda: listener.requests)
+            begin_outage(leases, "has_work", 1.5)
+            begin_outage(leases, "acquire", 1.5)
+            begin_outage(leases, "renew", 1.8)  # another connection, which comes back later
+            begin_outage(results, "record_results", 1.8)
+            wait_until(Attempt.objects.exists)
+
+        delivery.refresh_from_db()
+        assert (delivery.state, len(listener.requests)) == (STATES.DELIVERED, 1)
+
+    def test_waits_idly_for_requests_in_flight_when_stopped(self, monkeypatch, settings):
+        settings.WEBHOOK_TIMEOUT = 5
+        monkeypatch.setattr(dispatcher, "INTERVAL", 0.1)
+        wait_for_change, waits = Dispatcher._wait_for_change, []
+
+        async def counted(self):
+            waits.append(self)
+            await wait_for_change(self)
+
+        monkeypatch.setattr(Dispatcher, "_wait_for_change", counted)
+        with servers.opened(servers.slow(0.5)) as listener, sending() as stopped:
+            make_delivery(make_endpoint(url=listener.url), at=now())
+            wait_until(lambda: listener.requests)
+            stopped.set()
+
+        assert Delivery.objects.get().state == STATES.DELIVERED
+        assert len(waits) < 50
 
 
 class TestIsolation:
     @pytest.mark.long
-    def test_thousand_due_rows_of_a_hanging_endpoint_do_not_delay_others(self, settings):
+    def test_thousand_due_rows_of_a_hanging_endpoint_do_not_delay_others(self, settings, notify):
         """A small version of `benchmarks/webhooks.py --parts isolation`."""
         settings.WEBHOOK_TIMEOUT = 2
         sent_at = {}
@@ -592,16 +724,14 @@ class TestIsolation:
         ):
             make_deliveries(make_endpoint(url=deaf.url), 1000, at=now() - timedelta(hours=1))
             others = [make_endpoint(url=listener.url) for _ in range(9)]
-            running = in_background(lambda: dispatch_due(linger=10))
-            wait_until(lambda: deaf.requests)
-            for number in range(45):
-                delivery = make_delivery(others[number % 9], at=timezone.now())
-                sent_at[str(delivery.pk)] = time.monotonic()
-                dispatch_due()  # as a wake-up signal does
-                time.sleep(0.02)
-            wait_until(lambda: len(listener.requests) == 45)
-            dispatcher.stop_gracefully()
-            running.join()
+            with sending():
+                wait_until(lambda: deaf.requests)
+                for number in range(45):
+                    delivery = make_delivery(others[number % 9], at=timezone.now())
+                    sent_at[str(delivery.pk)] = time.monotonic()
+                    notify()
+                    time.sleep(0.02)
+                wait_until(lambda: len(listener.requests) == 45)
 
         delays = sorted(
             one.at - sent_at[one.header("X-Service-Idempotency-Key")] for one in listener.requests

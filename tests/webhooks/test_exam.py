@@ -10,13 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
 from payments.sample_events import SampleEvents
 from tests.webhooks import servers
-from webhooks import exam_runner, sender
-from webhooks.exam import (
+from webhooks.exams import exam_manners, exam_runner
+from webhooks.exams.exam import (
     MOST_REQUESTS,
     PROBE,
     PROBES,
@@ -27,7 +28,8 @@ from webhooks.exam import (
     has_passed,
     judge,
 )
-from webhooks.exam_requests import KINDS, LARGE, requests_of
+from webhooks.exams.exam_requests import KINDS, LARGE, requests_of
+from webhooks.models import Event
 
 KEY = "whk_sandbox_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxK"
 NOW = datetime(2026, 1, 31, 8, tzinfo=UTC)
@@ -100,17 +102,31 @@ class TestRequests:
         assert [event_of(each)["event"] for each in genuine] == ["payout.success", "payout.failed"]
         assert event_of(genuine[0])["data"]["reference"] == "exam-5f2c81d0-duplicate"
 
+    def test_are_genuine_for_opt_in_events(self):
+        requests = make_requests(list(Event))
+        genuine = sent_by(requests, "genuine")
+
+        assert [event_of(each)["event"] for each in genuine] == Event.labels
+        assert len(requests) <= MOST_REQUESTS
+        for request in genuine:
+            data = event_of(request)["data"]
+            references = {value for name, value in data.items() if name.endswith("reference")}
+            assert all(reference.startswith("exam-5f2c81d0-") for reference in references), data
+
     def test_change_one_digit_of_the_amount(self, requests):
         (altered,) = sent_by(requests, "altered_body")
 
         assert is_signed(altered, altered.body.replace('"amount":350000', '"amount":250000'))
 
-    def test_write_the_same_document_in_another_layout(self, requests):
-        (request,) = sent_by(requests, "other_layout")
-        event = event_of(request)
+    def test_write_the_same_document_in_other_layouts(self, requests):
+        *encoded, unusual = (each.body for each in sent_by(requests, "other_layout"))
 
-        assert request.body != json.dumps(event, separators=(",", ":"))
-        assert r"\u0065xam-" in request.body
+        assert encoded == [
+            json.dumps(json.loads(encoded[0])),
+            json.dumps(json.loads(encoded[1]), separators=(",", ":"), sort_keys=True),
+            json.dumps(json.loads(encoded[2]), sort_keys=True),
+        ]
+        assert r"\u0065xam-" in unusual
 
     def test_send_malformed_signatures(self, requests):
         signatures = [each.headers["X-Service-Signature"] for each in sent_by(requests, "odd_signatures")]
@@ -223,6 +239,19 @@ class TestJudge:
 
         assert found.pop("genuine") == "failed"
         assert set(found.values()) == {"not_run"}
+
+    @pytest.mark.parametrize(
+        ("status", "cause"),
+        [
+            (401, "it refused a genuine event. Does it verify the raw bytes, with the right signing key?"),
+            (404, "it refused a genuine event."),
+            (500, "it refused a genuine event."),
+        ],
+    )
+    def test_asks_about_the_raw_bytes_of_a_refused_genuine_event(self, requests, status, cause):
+        refused = {each.number: ExamAnswer(status, "", 3.0) for each in requests}
+
+        assert judge(requests, refused, is_over=True)[0].cause == f"Your receiver answered {status}: {cause}"
 
     @pytest.mark.parametrize(
         ("failed", "needless"),
@@ -389,6 +418,22 @@ class Reencoding(Shop):
         return super().is_genuine(signature, json.dumps(json.loads(body), separators=(",", ":")).encode())
 
 
+class Python(Shop):
+    probe = "genuine"
+    cause = (
+        "Your receiver answered 400: it refused a genuine event, but accepted one as a JSON encoder writes it. It parses "
+        "and re-encodes the body before it verifies the signature. Verify the raw bytes."
+    )
+    layout: ClassVar = {}
+
+    def is_genuine(self, signature, body):
+        return super().is_genuine(signature, json.dumps(json.loads(body), **self.layout).encode())
+
+
+class Sorting(Python):
+    layout: ClassVar = {"separators": (",", ":"), "sort_keys": True}
+
+
 class ReferenceOnly(Shop):
     probe = "altered_body"
 
@@ -499,7 +544,7 @@ class ReadingOnce(Shop):
         visit.send(self.answer(request, visit).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
 
 
-FAULTY = Shop.__subclasses__()
+FAULTY = [*Shop.__subclasses__(), Sorting]
 
 
 def examine(url, requests=None):
@@ -510,7 +555,7 @@ def examine(url, requests=None):
 
 @pytest.fixture
 def quick(monkeypatch, settings):
-    monkeypatch.setattr(sender, "PIECE_PAUSE", 0.2)
+    monkeypatch.setattr(exam_manners, "PIECE_PAUSE", 0.2)
     monkeypatch.setattr(exam_runner, "LOST_PAUSE", 0.2)
     settings.WEBHOOK_TIMEOUT = TIMEOUT
 
@@ -533,6 +578,8 @@ class TestFaultyReceivers:
             for shop, results in zip((Shop, *FAULTY), found, strict=True)
         }
         assert failed == {"Shop": [], **{shop.__name__: [shop.probe] for shop in FAULTY}}
+        causes = {shop: results[0].cause for shop, results in zip((Shop, *FAULTY), found, strict=True)}
+        assert (causes[Python], causes[Sorting]) == (Python.cause, Sorting.cause)
         assert {shop.probe for shop in FAULTY} | {"unknown_event", "prompt"} == {
             probe.name for probe in PROBES
         }

@@ -2,6 +2,8 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tests.webhooks.rows import (
     ADA,
@@ -18,9 +20,11 @@ from tests.webhooks.rows import (
     record,
     replay,
 )
-from webhooks import held_deliveries, services
-from webhooks.concurrency import Places
+from webhooks import services
+from webhooks.endpoints import held_deliveries
 from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.sending import leases
+from webhooks.sending.concurrency import Places
 
 pytestmark = pytest.mark.django_db
 STATES = Delivery.State
@@ -349,6 +353,24 @@ class TestRecordResults:
         assert not Attempt.objects.exists()
         assert record(fresh, DELIVERED) == 0
 
+    def test_is_renewed_only_for_the_process_that_holds_it(self):
+        make_delivery(make_endpoint())
+        lost = acquire()
+        held = acquire(at=NOON + LEASE)
+
+        assert leases.renew(lost, until=NOON + 5 * LEASE) == 0
+        assert leases.renew(held, until=NOON + 3 * LEASE) == 1
+        assert acquire(at=NOON + 3 * LEASE - timedelta(microseconds=1)) == []
+        assert len(acquire(at=NOON + 3 * LEASE)) == 1
+
+    def test_is_not_renewed_after_its_result(self):
+        make_delivery(make_endpoint())
+        held = acquire()
+        record(held, DELIVERED)
+
+        assert leases.renew(held, until=NOON + 5 * LEASE) == 0
+        assert states() == [STATES.DELIVERED]
+
     def test_records_each_result_once(self):
         make_delivery(make_endpoint())
         leased = acquire()
@@ -440,3 +462,33 @@ class TestReplay:
 
         assert leased.number == 1
         assert states() == [STATES.TEST_FAILED]
+
+
+class TestHasWork:
+    def test_costs_one_query(self):
+        with CaptureQueriesContext(connection) as queries:
+            leases.has_work(at=LATER)
+
+        assert len(queries) == 1
+
+    @pytest.mark.parametrize(
+        ("enabled", "state", "is_work"),
+        [
+            (True, STATES.WAITING, True),
+            (True, STATES.HELD, True),
+            (False, STATES.HELD, False),
+            (True, STATES.DEAD, False),
+            (True, STATES.SKIPPED, False),
+        ],
+    )
+    def test_depends_on_state_and_endpoint(self, enabled, state, is_work):
+        make_delivery(make_endpoint(), at=NOON, state=state)
+        Endpoint.objects.update(enabled=enabled)
+
+        assert leases.has_work(at=LATER) is is_work
+
+    def test_begins_when_a_delivery_is_due(self):
+        delivery = make_delivery(make_endpoint())
+
+        assert not leases.has_work(at=delivery.next_attempt_at - timedelta(microseconds=1))
+        assert leases.has_work(at=delivery.next_attempt_at)

@@ -3,7 +3,7 @@
 import re
 from uuid import UUID
 
-from webhooks.listener_keys import hash_key
+from webhooks.listeners.listener_keys import hash_key
 
 BUSINESS = UUID("5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11")
 OTHER = UUID("5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a12")

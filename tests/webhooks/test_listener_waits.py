@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhooks.listener_waits import LOOK_EVERY, Wait, Waits
+from webhooks.listeners.listener_waits import LOOK_EVERY, Wait, Waits
 
 LISTENER, OTHER = 1, 2
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.webhooks.rows import NOON, acquire, make_delivery, make_endpoint, record
 from webhooks.models import Attempt, Delivery
-from webhooks.retry_schedule import BASE_DELAYS, delay_before
+from webhooks.sending.retry_schedule import BASE_DELAYS, delay_before
 
 STATES = Delivery.State
 

@@ -11,9 +11,8 @@ from ipaddress import ip_network
 import pytest
 
 from tests.webhooks import servers
-from webhooks import sender as senders
-from webhooks.http_client import EXCERPT
-from webhooks.sender import Sender
+from webhooks.sending import sender as senders
+from webhooks.sending.sender import EXCERPT, Sender
 
 TIMEOUT = 0.6
 SLACK = 0.5
@@ -569,15 +568,34 @@ class TestRequest:
         assert exchange.error
         assert listener.requests == []
 
-    def test_escapes_unusual_characters_of_the_url(self):
+    @pytest.mark.parametrize(
+        ("saved", "sent"),
+        [
+            ("/a%2Fb/%40me/../x/./%7e", ""),
+            ("//twice//?a=%2f+b%20c&&=&url=https://x.example/?y|{z}", ""),
+            ("/hook?", ""),
+            ("?a=1", "/?a=1"),
+            ("", "/"),
+        ],
+    )
+    def test_has_the_path_and_query_as_saved(self, saved, sent):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
-            post(f"{listener.url}/é?q=a b\r\nX-More: c#part")
+            assert post(listener.url.removesuffix("/hook") + saved).succeeded
 
-        assert listener.requests[0].line == "POST /hook/%C3%A9?q=a+bX-More:+c HTTP/1.1"
+        assert listener.requests[0].line == f"POST {sent or saved} HTTP/1.1"
 
-    def test_is_not_made_with_credentials_in_the_url(self):
+    @pytest.mark.parametrize("wrong", ["é", "a b", "a\r\nX-More: c"])
+    def test_is_not_made_to_a_url_that_is_not_printable_ascii(self, wrong):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
-            exchange = post(listener.url.replace("://", "://ada:secret@"))
+            exchange = post(f"{listener.url}/{wrong}")
+
+        assert exchange.error == "invalid_url"
+        assert listener.requests == []
+
+    @pytest.mark.parametrize("credentials", ["ada:secret@", "ada@", ":secret@", ":@", "@"])
+    def test_is_not_made_with_credentials_in_the_url(self, credentials):
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener:
+            exchange = post(listener.url.replace("://", f"://{credentials}"))
 
         assert exchange.error == "invalid_url"
         assert listener.connections == 0

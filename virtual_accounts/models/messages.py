@@ -20,7 +20,7 @@ class ProviderMessageQuerySet(models.QuerySet["ProviderMessage"]):
 class ProviderMessage(models.Model):
     """A message to the account provider. It is written with the change of the account and sent until acknowledged.
 
-    The messages of an account are sent in the order of their ids, one at a time. Decision 0046.
+    The messages of an account are sent in the order of their ids, one at a time. Decision 0027.
     """
 
     class Kind(models.TextChoices):

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import update_if_unchanged
-from kit.money import money
+from kit.money.money import money
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 

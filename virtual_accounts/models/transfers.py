@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Case, CharField, OuterRef, Q, Subquery, Value, When
 
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
-from kit.money import money
+from kit.money.money import money
 from merchants.models import Business
 from virtual_accounts.models.accounts import VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
@@ -37,6 +37,7 @@ class Transfer(models.Model):
         SECOND = "second"  # the session it was meant for has already received a transfer
         INACTIVE = "inactive"  # the account was deactivated
         OTHER_CURRENCY = "other_currency"  # the account has another currency
+        ASSIGNED = "assigned"  # its number was no account's; staff assigned it to the account
 
     # Reasons that refer to a session which had used the number for a payment.
     MEANT_FOR_A_PAYMENT = (Reason.MISMATCH, Reason.LATE, Reason.SECOND)
@@ -115,8 +116,8 @@ class UnappliedMoney(models.Model):
     """A transfer that matches nothing, held for its owner until it is credited or returned. Amounts are minor units."""
 
     class State(models.TextChoices):
-        OPEN = "open"  # no decision yet
-        RETURNED = "returned"  # a payout to its sender was ordered; final
+        OPEN = "open"  # no decision yet, or the bank refused the return or sent it back
+        RETURNED = "returned"  # a payout to its sender was ordered; final unless the money comes back
         CREDITED = "credited"  # credited to its owner; final
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -125,9 +126,11 @@ class UnappliedMoney(models.Model):
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
-    reason = FreeTextField(max_length=255, blank=True)  # reason of the return or credit
+    reason = FreeTextField(
+        max_length=255, blank=True
+    )  # of the return or credit; the bank's if it refused the return or sent it back
     actor = models.CharField(max_length=254, blank=True)
-    reference = models.CharField(max_length=100, blank=True)  # of the payout to its sender
+    reference = models.CharField(max_length=100, blank=True)  # of the latest payout to its sender
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
 
@@ -164,3 +167,8 @@ class UnappliedMoney(models.Model):
         self.state, self.reason, self.actor, self.reference = state, reason, actor, reference
         self.decided_at = now
         self.save(update_fields=["state", "reason", "actor", "reference", "decided_at"])
+
+    def reopen(self, *, reason: str) -> None:
+        """Open money again whose return the bank refused or sent back. It keeps the payout's reference. The caller has locked the row."""
+        self.state, self.reason, self.actor, self.decided_at = self.State.OPEN, reason, "", None
+        self.save(update_fields=["state", "reason", "actor", "decided_at"])

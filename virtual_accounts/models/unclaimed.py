@@ -6,13 +6,14 @@ from django.db import models
 from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
-from kit.money import money
+from kit.money.money import money
 
 
 class UnclaimedTransfer(models.Model):
     """An incoming transfer without an owner. Amounts are minor units.
 
-    It is in no business's ledger. Operators settle it with the bank and resolve it with a reason.
+    One to an unknown number is in suspense until it is assigned to an account, or written off. Of the others, the ledger
+    has nothing.
     """
 
     class Why(models.TextChoices):
@@ -64,3 +65,8 @@ class UnclaimedTransfer(models.Model):
     @property
     def is_open(self) -> bool:
         return self.resolved_at is None
+
+    @property
+    def is_bookable(self) -> bool:
+        """Return whether it is money that the ledger can take. A conflict contradicts a transfer; it isn't more money."""
+        return self.why == self.Why.UNKNOWN_ACCOUNT

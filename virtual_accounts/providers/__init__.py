@@ -4,10 +4,12 @@ from typing import cast
 
 from django.conf import settings
 
-from kit.connectors import RailUnavailable, connector
+from kit.connectors.connectors import RailUnavailable, connector
 from virtual_accounts.providers.protocol import AccountProvider
 
-__all__ = ["RailUnavailable", "account_provider"]
+__all__ = ["PROVIDERS", "RailUnavailable", "account_provider"]
+
+PROVIDERS = {"sandbox": "virtual_accounts.providers.sandbox.SandboxProvider"}
 
 
 def account_provider() -> AccountProvider:
@@ -15,4 +17,5 @@ def account_provider() -> AccountProvider:
 
     :raises RailUnavailable: none is configured
     """
-    return cast("AccountProvider", connector(settings.ACCOUNT_PROVIDER))
+    name = settings.ACCOUNT_PROVIDER
+    return cast("AccountProvider", connector(PROVIDERS.get(name, name), protocol=AccountProvider))

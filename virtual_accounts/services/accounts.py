@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult, replay_of
-from kit.api.request_fingerprints import fingerprint_of, keyed_hash
+from kit.api.request_fingerprints import differing, fingerprint_of, keyed_hash
 from kit.db.prepared_statements import Lookup, insert_if_absent
-from kit.time_ordered_ids import new_id
-from merchants import audit
-from merchants.audit import Actor
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
+from merchants.people import audit
+from merchants.people.audit import Actor
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import number_pool
 
@@ -24,6 +24,7 @@ def create(
     """Create an account. A static one gets its permanent number. If a person creates it, this is audited.
 
     :raises DuplicateReference: the reference belongs to a different request
+    :raises NotSupported: the request is new and the hosting bank has no accounts in its currency
     :raises RailUnavailable: the request is new and no hosting bank is configured
     """
     new = VirtualAccount(
@@ -35,13 +36,13 @@ def create(
         created_at=now,
         **_stored(request),
     )
-    replay = _replay(business, new)
+    replay = _replay(business, new, request)
     if replay is not None:
         return replay
-    number_pool.require_bank()
+    number_pool.require_bank(new.currency)
     if number_pool.with_numbers(lambda: _write(new, actor=actor, now=now), now=now):
         return IdempotentResult(new, is_replay=False)
-    replay = _replay(business, new)  # an equal or different request has just written it
+    replay = _replay(business, new, request)  # an equal or different request has just written it
     if replay is None:
         raise VirtualAccount.DoesNotExist
     return replay
@@ -93,8 +94,31 @@ def _write(new: VirtualAccount, *, actor: Actor | None, now: datetime) -> bool:
     return False
 
 
-def _replay(business: Business, new: VirtualAccount) -> IdempotentResult[VirtualAccount] | None:
-    return replay_of(find_of(business, new.reference), fingerprint=new.fingerprint)
+def _replay(
+    business: Business, new: VirtualAccount, request: dict[str, Any]
+) -> IdempotentResult[VirtualAccount] | None:
+    return replay_of(
+        find_of(business, new.reference),
+        fingerprint=new.fingerprint,
+        differs=lambda existing: differing(
+            request, _stored_request(existing, new), fingerprint=existing.fingerprint
+        ),
+    )
+
+
+SAME_COLUMNS = (
+    "type", "account_type", "email", "currency", "address", "metadata", "first_name", "middle_name", "last_name",
+    "business_name", "phone_number", "gender",
+)  # fmt: skip
+
+
+def _stored_request(existing: VirtualAccount, new: VirtualAccount) -> dict[str, Any]:
+    """Return the stored fields of the request that created an account. BVNs are compared by their hashes."""
+    same_bvn = existing.bvn_hash == new.bvn_hash
+    return {name: getattr(existing, name) or None for name in SAME_COLUMNS} | {
+        "dob": existing.date_of_birth,
+        "bvn": new.bvn if same_bvn else existing.bvn_last4 or None,
+    }
 
 
 def _stored(request: dict[str, Any]) -> dict[str, Any]:

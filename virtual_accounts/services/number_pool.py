@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection
 from django.db import transaction as database
 
+from kit.connectors.connectors import require_supported
 from virtual_accounts.models import AccountNumber, NumberSeries
 from virtual_accounts.providers import account_provider
 from virtual_accounts.providers.protocol import NumberOrder
@@ -20,24 +21,14 @@ BLOCK = 200  # numbers per order
 FIRST_SERIAL = 100_000_000
 TRIES = 3  # concurrent requests may use up a new block
 
-# Numbers locked by concurrent requests are skipped. The partial index makes this a single lookup.
-_TAKE = """
-    UPDATE virtual_accounts_accountnumber SET holder_id = %s, last_holder_id = %s, free_at = NULL
-    WHERE number = (
-        SELECT number FROM virtual_accounts_accountnumber
-        WHERE holder_id IS NULL AND bank_code = %s AND free_at <= %s
-        ORDER BY free_at LIMIT 1 {locking}
-    ) RETURNING number, bank_name
-"""
-_LOCKING = {"postgresql": "FOR UPDATE SKIP LOCKED"}
 
+def require_bank(currency: str) -> None:
+    """Check that a hosting bank is configured, and opens accounts in a currency.
 
-def require_bank() -> None:
-    """Check that a hosting bank is configured.
-
+    :raises NotSupported: it never does
     :raises RailUnavailable: none is configured
     """
-    account_provider()
+    require_supported(account_provider().capabilities.unsupported(currency))
 
 
 class PoolEmpty(Exception):
@@ -49,23 +40,18 @@ def take(account_id: UUID, *, now: datetime) -> AccountNumber:
 
     :raises PoolEmpty: no number is free
     """
-    holder = AccountNumber._meta.get_field("holder").get_db_prep_save(account_id, connection)
-    free_at = AccountNumber._meta.get_field("free_at").get_db_prep_save(now, connection)
-    bank_code = settings.VIRTUAL_ACCOUNT_BANK_CODE
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _TAKE.format(locking=_LOCKING.get(connection.vendor, "")), [holder, holder, bank_code, free_at]
-        )
-        taken = cursor.fetchone()
-    if taken is None:
-        raise PoolEmpty
-    return AccountNumber(
-        number=taken[0],
-        bank_code=bank_code,
-        bank_name=taken[1],
-        holder_id=account_id,
-        last_holder_id=account_id,
+    free = AccountNumber.objects.filter(
+        holder=None, bank_code=settings.VIRTUAL_ACCOUNT_BANK_CODE, free_at__lte=now
     )
+    # Numbers locked by concurrent requests are skipped. The partial index makes this a single lookup.
+    skips = connection.features.has_select_for_update_skip_locked
+    number = free.order_by("free_at").select_for_update(skip_locked=skips).first()
+    if number is None:
+        raise PoolEmpty
+    number.holder_id = number.last_holder_id = account_id
+    number.free_at = None
+    number.save(update_fields=["holder", "last_holder", "free_at"])
+    return number
 
 
 def release(numbers: list[str], *, now: datetime) -> None:

@@ -1,7 +1,7 @@
 """Outbox of messages to the account provider: write, lease, and record responses.
 
 A message is written in the transaction that changes its account, under the account's lock, so ids have the order of
-the changes. Only an account's oldest unanswered message is leased. Time is the database's. Decision 0046.
+the changes. Only an account's oldest unanswered message is leased. Time is the database's. Decision 0027.
 """
 
 from datetime import datetime, timedelta

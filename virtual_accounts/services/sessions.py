@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from kit.db.prepared_statements import Lookup, insert_if_absent
-from kit.time_ordered_ids import new_id
+from kit.time.time_ordered_ids import new_id
 from virtual_accounts.models import Session, VirtualAccount
 from virtual_accounts.services import number_pool
 

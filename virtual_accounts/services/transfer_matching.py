@@ -11,7 +11,7 @@ from kit.api.errors import Problem
 from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.db.clock import database_now
 from kit.db.prepared_statements import Lookup, insert, insert_if_absent
-from kit.time_ordered_ids import new_id
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
 from virtual_accounts.models import (
     SENDER_ACCOUNT,
@@ -35,6 +35,10 @@ class UnknownAccount(Problem):
     status_code = status.HTTP_404_NOT_FOUND
     default_code = "unknown_account"
     default_detail = "No virtual account has, or ever had, this account number."
+
+
+class NumberReassigned(Exception):
+    """The number got another holder while its former holder was being locked. Roll back, and start over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,7 @@ class Decision:
     reason: Transfer.Reason = Reason.NONE
 
 
-def receive(
+def record(
     notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
 ) -> IdempotentResult[Transfer]:
     """Record a transfer and apply it, in the caller's transaction. Its `session` is the session that it ended, if any.
@@ -76,30 +80,65 @@ def receive(
 
     :raises UnknownAccount: the number is not and was never assigned to an account
     :raises DuplicateReference: the bank's reference belongs to a different transfer
+    :raises NumberReassigned: the locks are of an account that no longer holds the number
     """
-    account = _account_of(notice.account_number)
+    account = account_of(notice.account_number)
     if owner is not None and owner.pk != account.business_id:
         raise UnknownAccount
     # The account is locked first. PostgreSQL keeps the lock of a session that turns out to have ended, and waiting for
     # a concurrent deactivation of the account while holding that lock could deadlock.
     session = sessions.lock_open(notice.account_number)
+    _require_unchanged(notice.account_number, account, session)
     now = clock()
     decision = _decide(notice, account, session, now=now)
     ended = _session_to_end(notice, account, session, decision, now=now)
-    transfer = _fact(notice, account, decision, ended, now=now)
+    transfer = _transfer(notice, account, decision, ended, now=now)
     if not insert_if_absent(transfer):
-        return _replay(notice)
+        return _first_of(notice)
     _apply(transfer, ended, now=now)
     return IdempotentResult(transfer, is_replay=False)
 
 
-def _account_of(number: str) -> VirtualAccount:
-    """Return the current or last holder of a number, with a shared lock."""
+def assign(notice: Notice, *, owner: Business, received_at: datetime, now: datetime) -> Transfer:
+    """Record a transfer that staff assigned to the holder of a number: unapplied money of its business.
+
+    :raises UnknownAccount: no account of the owner has or had the number
+    :raises DuplicateReference: the bank's reference belongs to another transfer
+    """
+    account = account_of(notice.account_number)
+    if account.business_id != owner.pk:
+        raise UnknownAccount
+    transfer = _transfer(notice, account, Decision(Applied.UNAPPLIED, Reason.ASSIGNED), None, now=received_at)
+    if not insert_if_absent(transfer):
+        raise other_content()
+    _apply(transfer, None, now=now)
+    return transfer
+
+
+def account_of(number: str) -> VirtualAccount:
+    """Return the current or last holder of a number, with a shared lock.
+
+    :raises UnknownAccount: no account has or had the number
+    """
     found = _NUMBER.find(number)
     account = accounts.lock_shared(found.last_holder_id) if found and found.last_holder_id else None
     if account is None:
         raise UnknownAccount
     return account
+
+
+def _require_unchanged(number: str, account: VirtualAccount, session: Session | None) -> None:
+    """Check that the account still is the number's last holder. An open session holds its number while it is locked.
+
+    :raises NumberReassigned: it is another account by now
+    """
+    if session is not None:
+        is_unchanged = session.account_id == account.pk
+    else:
+        found = _NUMBER.find(number)
+        is_unchanged = found is not None and found.last_holder_id == account.pk
+    if not is_unchanged:
+        raise NumberReassigned
 
 
 def _session_to_end(
@@ -141,7 +180,7 @@ _AFTER = {
 }
 
 
-def _fact(
+def _transfer(
     notice: Notice, account: VirtualAccount, decision: Decision, ended: Session | None, *, now: datetime
 ) -> Transfer:
     return Transfer(
@@ -192,7 +231,7 @@ def _unapplied(transfer: Transfer, *, now: datetime) -> UnappliedMoney:
     )
 
 
-def _replay(notice: Notice) -> IdempotentResult[Transfer]:
+def _first_of(notice: Notice) -> IdempotentResult[Transfer]:
     """Return the transfer that this notice repeats. The first notice decides how it is applied."""
     first = Transfer.objects.select_related("session").get(bank_reference=notice.bank_reference)
     if (first.number_id, first.amount) != (notice.account_number, notice.amount) or notice.currency not in {

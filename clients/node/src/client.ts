@@ -8,8 +8,8 @@ import { inspect } from "node:util";
 import { Caller, INSPECT, type Fetch, type Query } from "./caller.js";
 import { SluiceError } from "./errors.js";
 import {
-  Balance, Banks, CardChecks, Events, PaymentLinks, Payments, Payouts, Refunds, Requests, Sandbox, Settlements,
-  UnappliedTransfers, VirtualAccounts,
+  Balance, Banks, Capabilities, CardChecks, Events, PaymentLinks, Payments, Payouts, Refunds, Requests, Sandbox,
+  Settlements, UnappliedTransfers, VirtualAccounts,
 } from "./resources.js";
 import { VERSION } from "./version.js";
 
@@ -43,6 +43,7 @@ export class Sluice {
   readonly refunds: Refunds;
   readonly virtualAccounts: VirtualAccounts;
   readonly banks: Banks;
+  readonly capabilities: Capabilities;
   readonly balance: Balance;
   readonly settlements: Settlements;
   readonly unappliedTransfers: UnappliedTransfers;
@@ -77,6 +78,7 @@ export class Sluice {
     this.refunds = new Refunds(caller);
     this.virtualAccounts = new VirtualAccounts(caller);
     this.banks = new Banks(caller);
+    this.capabilities = new Capabilities(caller);
     this.balance = new Balance(caller);
     this.settlements = new Settlements(caller);
     this.unappliedTransfers = new UnappliedTransfers(caller);
@@ -112,7 +114,9 @@ export class Sluice {
         `There is no sandbox in ${place}. Set SANDBOX_DATA to the sandbox's folder, or pass it: Sluice.fromSandbox(folder).`,
       );
     }
-    return ofDocument(read(join(place, "credentials.json")), `the sandbox in ${place}`, options);
+    const document = read(join(place, "credentials.json"));
+    refuseOtherHosts(document["base_url"], place);
+    return ofDocument(document, `the sandbox in ${place}`, options);
   }
 
   /** Makes a signed call that this version has no method for, and returns the JSON of the answer. */
@@ -141,6 +145,12 @@ function checked(baseUrl: string, options: SluiceOptions): URL {
     throw new TypeError("The base URL must be https; insecureHttp allows http to any host.");
   }
   return url;
+}
+
+/** Refuses the keys of a folder that names another machine: a sandbox is on this one. */
+function refuseOtherHosts(baseUrl: unknown, place: string): void {
+  const isHere = typeof baseUrl !== "string" || (URL.canParse(baseUrl) && LOOPBACK.has(new URL(baseUrl).hostname));
+  if (!isHere) throw new NoCredentials(`The sandbox in ${place} names ${JSON.stringify(baseUrl)}, which is not on this machine.`);
 }
 
 /** Returns the folder of SANDBOX_DATA, or that of the sandbox that was started last, or the default one. */

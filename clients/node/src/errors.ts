@@ -36,6 +36,8 @@ export interface ProblemDocument {
   errors?: FieldError[];
   request_id?: string;
   existing?: { id: string; status: string };
+  differs?: string[];
+  mistake?: { code: string; message: string };
   server_time?: number;
   string_to_sign?: string;
   [name: string]: unknown;
@@ -55,7 +57,7 @@ export class ApiError extends SluiceError {
     readonly retryAfter?: number,
     readonly signed = "",
   ) {
-    super(textOf(status, document) + existingOf(document) + clockOf(document, signed) + comparisonOf(document, signed));
+    super(textOf(status, document) + causeOf(document) + existingOf(document) + clockOf(document, signed) + comparisonOf(document, signed));
     this.code = document.code ?? "";
     this.title = document.title ?? "";
     this.detail = document.detail ?? "";
@@ -100,8 +102,8 @@ const CODES: [Kind, string][] = [
   [
     InvalidRequest,
     "malformed_json invalid_request unknown_field not_allowed_here reserved_reference card_number_misplaced " +
-      "unsupported_currency no_price invalid_payment_method amount_too_large destination_required length_required " +
-      "body_too_large unsupported_media_type not_acceptable method_not_allowed uri_too_long headers_too_large",
+      "unsupported_currency no_price not_supported invalid_payment_method amount_too_small amount_too_large " +
+      "destination_required length_required body_too_large unsupported_media_type not_acceptable method_not_allowed uri_too_long headers_too_large",
   ],
   [
     AuthenticationFailed,
@@ -110,7 +112,7 @@ const CODES: [Kind, string][] = [
   [Forbidden, "key_may_not_write key_may_not_decide sandbox_only"],
   [NotFound, "not_found unknown_account unknown_beneficiary"],
   [DuplicateReference, "duplicate_reference"],
-  [InvalidState, "invalid_state not_refundable"],
+  [InvalidState, "invalid_state not_refundable insufficient_funds"],
   [Conflict, "slug_taken"],
   [RateLimited, "rate_limited"],
   [ServerTrouble, "internal_error temporarily_unavailable"],
@@ -141,11 +143,17 @@ function ofRange(status: number): Kind {
 }
 
 function textOf(status: number, document: ProblemDocument): string {
-  const what = document.detail || document.title || "The answer is no problem document of Sluice.";
+  const what = document.detail || document.title || "The answer is not one of Sluice. Check host, port and https of the address.";
   const request = document.request_id ? ` (request ${document.request_id})` : "";
   const errors = Array.isArray(document.errors) ? document.errors : [];
   const fields = errors.map((error) => `\n  ${error.field}: ${error.message}`).join("");
   return `${status}${document.code ? ` ${document.code}` : ""}: ${what}${request}${fields}`;
+}
+
+/** Returns what the service found out: the fields that differ, or the mistake behind a signature. */
+function causeOf({ differs, mistake }: ProblemDocument): string {
+  if (differs?.length) return `\nFields that differ: ${differs.join(", ")}.`;
+  return mistake ? `\n${mistake.message}` : "";
 }
 
 /** Returns what the reference belongs to, and what to do. */
@@ -174,6 +182,6 @@ function comparisonOf(document: ProblemDocument, signed: string): string {
   const rows = SIGNED_LINES.map((name, place) =>
     `${place === differing ? ">" : " "} ${name.padEnd(10)}  ${(theirs[place] ?? "").padEnd(width)}  ${ours[place] ?? ""}`);
   const head = `${" ".repeat(14)}${"the service signed".padEnd(width)}  this client signed`;
-  const end = differing < 0 ? ["Both are the same, so the secret key is not that of this API key."] : [];
+  const end = differing < 0 && !document.mistake ? ["Both are the same, so the secret key is not that of this API key."] : [];
   return ["", head, ...rows, ...end].join("\n");
 }

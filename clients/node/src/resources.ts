@@ -21,6 +21,7 @@ const SETTLEMENTS = "/api/settlements";
 const EVENTS = "/api/events";
 const BALANCE = "/api/balance";
 const BANKS = "/api/banks";
+const CAPABILITIES = "/api/capabilities";
 const SANDBOX = "/api/sandbox";
 const EXAMS = `${SANDBOX}/exams`;
 const REPEATED = { isRepeatable: true };
@@ -214,6 +215,14 @@ export class Banks extends Resource {
   /** Returns the holder of an account. */
   resolve(request: Schemas["ResolveBeneficiaryRequest"]): Promise<Schemas["Beneficiary"]> {
     return this.send(`${BANKS}/resolve`, request, REPEATED);
+  }
+}
+
+/** What can be done in each currency. */
+export class Capabilities extends Resource {
+  /** Returns what can be done for each kind of request and currency. */
+  async list(): Promise<Schemas["Capability"][]> {
+    return (await this.read<Schemas["CapabilityList"]>(CAPABILITIES)).data;
   }
 }
 

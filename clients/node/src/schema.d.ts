@@ -94,6 +94,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/capabilities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what can be done
+         * @description What the acquirer and the banks that your operator connected can do, for each kind of request in each of
+         *     your currencies. A request for anything else is refused with 400 `not_supported`.
+         */
+        get: operations["listCapabilities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -122,7 +143,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an event with its body and its attempts */
+        /**
+         * Get an event with its body and its attempts
+         * @description The body is exactly what was sent. Each attempt says what your endpoint answered.
+         */
         get: operations["getEvent"];
         put?: never;
         post?: never;
@@ -162,7 +186,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List payment links */
+        /**
+         * List payment links
+         * @description Newest first, with their counts at this moment.
+         */
         get: operations["listPaymentLinks"];
         put?: never;
         /**
@@ -185,7 +212,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look up a payment link */
+        /**
+         * Look up a payment link
+         * @description Its status and counts at this moment. With `max_uses: 1`, the order is paid when `uses_paid` is 1.
+         */
         get: operations["getPaymentLink"];
         put?: never;
         post?: never;
@@ -228,7 +258,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the checkouts of a payment link: who paid or tried */
+        /**
+         * List the checkouts of a payment link: who paid or tried
+         * @description Newest first, with what each payer entered and the state of their attempts.
+         */
         get: operations["listCheckouts"];
         put?: never;
         post?: never;
@@ -344,7 +377,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look up a payment, a payout or a card check */
+        /**
+         * Look up a payment, a payout or a card check
+         * @description By your reference, in its current state: the way to learn an outcome that you are not sure of.
+         */
         get: operations["getPayment"];
         put?: never;
         post?: never;
@@ -410,7 +446,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look up the checkout that a payment came from */
+        /**
+         * Look up the checkout that a payment came from
+         * @description What the payer entered. 404 if the payment came from no link.
+         */
         get: operations["getPaymentCheckout"];
         put?: never;
         post?: never;
@@ -427,7 +466,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a payment's refunds */
+        /**
+         * List a payment's refunds
+         * @description Newest first, failed ones included.
+         */
         get: operations["listRefunds"];
         put?: never;
         /**
@@ -494,7 +536,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look up a refund */
+        /**
+         * Look up a refund
+         * @description By the refund's own reference, in its current state.
+         */
         get: operations["getRefund"];
         put?: never;
         post?: never;
@@ -601,7 +646,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an exam with its results (sandbox) */
+        /**
+         * Get an exam with its results (sandbox)
+         * @description Poll it until `state` is final: results are added as your receiver answers.
+         */
         get: operations["getExam"];
         put?: never;
         post?: never;
@@ -640,7 +688,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List listeners (sandbox)
+         * @description The live listeners of your business, by name: each gets copies of its `events`.
+         */
+        get: operations["listListeners"];
         put?: never;
         /**
          * Begin a listener (sandbox)
@@ -730,7 +782,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List settlement batches */
+        /**
+         * List settlement batches
+         * @description Newest first: one for each currency and business day with payments.
+         */
         get: operations["listSettlements"];
         put?: never;
         post?: never;
@@ -834,7 +889,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List virtual accounts */
+        /**
+         * List virtual accounts
+         * @description Newest first, active and inactive ones.
+         */
         get: operations["listVirtualAccounts"];
         put?: never;
         /**
@@ -859,7 +917,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look up a virtual account */
+        /**
+         * Look up a virtual account
+         * @description By your reference, with the number that it has at this moment.
+         */
         get: operations["getVirtualAccount"];
         put?: never;
         post?: never;
@@ -1571,8 +1632,6 @@ export interface components {
              * @example NGN
              */
             currency: string;
-            /** @description Address. */
-            address: components["schemas"]["AddressRequest"];
             /**
              * @description First name.
              * @example Ada
@@ -1589,6 +1648,8 @@ export interface components {
              * @enum {string}
              */
             account_type?: "individual";
+            /** @description Address. Optional for a dynamic account. */
+            address?: components["schemas"]["AddressRequest"];
             /**
              * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
              * @example {
@@ -2335,7 +2396,7 @@ export interface components {
              */
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
+             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
              * @example 10000
              */
             response_code: string;
@@ -2476,6 +2537,8 @@ export interface components {
              * @example 2026-01-31T08:00:01.250Z
              */
             completed_at?: string;
+            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
+            warnings?: components["schemas"]["Warning"][];
         };
         /** @description A card, as far as it may be shown. */
         CardShown: {
@@ -2599,6 +2662,19 @@ export interface components {
              */
             reason: string;
         };
+        /** @description Something that is valid, but probably a mistake. */
+        Warning: {
+            /**
+             * @description What looks like a mistake.
+             * @example amount_below_one_unit
+             */
+            code: string;
+            /**
+             * @description What was read, and what to send if something else was meant.
+             * @example amount is 25 minor units: NGN 0.25. For NGN 25.00, send 2500.
+             */
+            message: string;
+        };
         /** @description A page of transactions, newest first. */
         PaymentList: {
             /** @description The items of this page. */
@@ -2678,6 +2754,8 @@ export interface components {
             reason?: string;
             /** @description Where the money goes. Refunds of transfer payments. */
             destination?: components["schemas"]["RefundDestination"];
+            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
+            warnings?: components["schemas"]["Warning"][];
         };
         /** @description The account that a transfer payment is refunded to. */
         RefundDestination: {
@@ -2804,7 +2882,7 @@ export interface components {
             success: boolean;
             /**
              * @description What happened to the transfer.
-             * @example Payment simulated: 50000 NGN arrived at 1000000014 and completed its payment.
+             * @example Payment simulated: NGN 500.00 arrived at 1000000014 and completed its payment.
              */
             message: string;
         };
@@ -2858,13 +2936,13 @@ export interface components {
             /** @description The sender, if the bank named it. */
             sender: components["schemas"]["Sender"];
             /**
-             * @description Why it matches no payment: another amount than expected, after the payment's end, a second transfer, an inactive account, another currency.
+             * @description Why it matches no payment: another amount than expected, after the payment's end, a second transfer, an inactive account, another currency, or a number of no account that we assigned to yours later.
              * @example mismatch
              * @enum {string}
              */
-            why: "mismatch" | "late" | "second" | "inactive" | "other_currency";
+            why: "mismatch" | "late" | "second" | "inactive" | "other_currency" | "assigned";
             /**
-             * @description `credited` and `returned` are final.
+             * @description `credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it back.
              * @example open
              */
             state: components["schemas"]["UnappliedTransferState"];
@@ -2874,7 +2952,7 @@ export interface components {
              */
             payment_reference?: string;
             /**
-             * @description Why it was credited or returned.
+             * @description Why it was credited or returned; of an open one, why the bank refused its return or sent it back.
              * @example Paid twice
              */
             reason?: string;
@@ -2885,7 +2963,7 @@ export interface components {
              */
             decided_at?: string;
             /**
-             * @description The reference of the payout that returns it.
+             * @description The reference of the payout that returns it, or which came back.
              * @example return_01980a5e9c1070008000000000000005
              */
             return_reference?: string;
@@ -3292,6 +3370,8 @@ export interface components {
              * @example 2026-01-31T08:00:00.000Z
              */
             updated_at: string;
+            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
+            warnings?: components["schemas"]["Warning"][];
         };
         /** @description The amounts that the payer may choose, minor units. */
         AmountRange: {
@@ -3669,6 +3749,11 @@ export interface components {
              * @example 38.5
              */
             total_ms: number;
+            /**
+             * @description The first 2 KiB of your answer's body, with card numbers masked; null without a body, and once it has been purged.
+             * @example order not found
+             */
+            response_body: string | null;
         };
         /** @description A page of requests, newest first. */
         RequestLogEntryList: {
@@ -3996,7 +4081,7 @@ export interface components {
              */
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
+             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
              * @example 10000
              */
             response_code: string;
@@ -4137,6 +4222,8 @@ export interface components {
              * @example 2026-01-31T08:00:01.250Z
              */
             completed_at?: string;
+            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
+            warnings?: components["schemas"]["Warning"][];
             /**
              * @description What happened.
              * @example challenge
@@ -4171,6 +4258,38 @@ export interface components {
              * @example whk_listen_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxKm
              */
             hash_key: string;
+            /**
+             * @description How many copies are not acknowledged.
+             * @example 0
+             */
+            waiting: number;
+            /**
+             * Format: date-time
+             * @description When it ends, unless it polls before.
+             * @example 2026-01-31T09:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description Live listeners. */
+        ListenerList: {
+            /** @description The listeners, by name. */
+            data: components["schemas"]["ListenerState"][];
+        };
+        /** @description A live listener, without its key. */
+        ListenerState: {
+            /**
+             * @description Your name for it.
+             * @example ada-laptop
+             */
+            name: string;
+            /**
+             * @description The kinds of events that are copied.
+             * @example [
+             *       "payment.success",
+             *       "payment.failed"
+             *     ]
+             */
+            events: components["schemas"]["EventName"][];
             /**
              * @description How many copies are not acknowledged.
              * @example 0
@@ -4447,6 +4566,92 @@ export interface components {
              */
             currency: string;
         };
+        /** @description Every flow and currency. */
+        CapabilityList: {
+            /** @description By flow, then by currency. */
+            data: components["schemas"]["Capability"][];
+        };
+        /** @description What can be done in one currency. Without a configured connector, only `flow`, `currency` and `available`. */
+        Capability: {
+            /**
+             * @description The kind of request.
+             * @example card_payment
+             */
+            flow: string;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description Whether requests of this flow and currency can be processed at the moment.
+             * @example true
+             */
+            available: boolean;
+            /**
+             * @description Whether payers enter their card on the provider's own page only: by payment link, not with `source`.
+             * @example false
+             */
+            hosted_only?: boolean;
+            /**
+             * @description Whether `capture` may be `false`.
+             * @example true
+             */
+            captures_later?: boolean;
+            /**
+             * @description Whether an authorised payment can be voided.
+             * @example true
+             */
+            voids?: boolean;
+            /**
+             * @description Whether a part of a payment can be refunded.
+             * @example true
+             */
+            partial_refunds?: boolean;
+            /**
+             * @description `on_request`: with `3ds.enabled`. `never`: not available. `provider_decides`: it can't be requested.
+             * @example on_request
+             */
+            three_d_secure?: string;
+            /**
+             * @description The range of `expiry_duration`.
+             * @example {
+             *       "minimum": 900,
+             *       "maximum": 28800
+             *     }
+             */
+            expiry_duration?: components["schemas"]["ExpiryDurationRange"];
+            /**
+             * Format: int64
+             * @description The smallest `amount`. An owner can set a larger one in Settings.
+             * @example 5000
+             */
+            minimum_amount?: number;
+            /**
+             * Format: int64
+             * @description The largest `amount`.
+             * @example 999999999
+             */
+            maximum_amount?: number;
+            /**
+             * @description `amount` must be a multiple of this.
+             * @example 1
+             */
+            amount_multiple_of?: number;
+        };
+        /** @description How long the account number of a payment can accept the transfer. */
+        ExpiryDurationRange: {
+            /**
+             * @description Seconds.
+             * @example 900
+             */
+            minimum: number;
+            /**
+             * @description Seconds.
+             * @example 28800
+             */
+            maximum: number;
+        };
         /** @description RFC 9457 problem details. */
         Problem: {
             /**
@@ -4495,6 +4700,15 @@ export interface components {
              *     e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             string_to_sign?: string;
+            /** @description `invalid_signature`, in the sandbox: the known mistake that leads to your signature, if there is one. */
+            mistake?: components["schemas"]["Mistake"];
+            /**
+             * @description 409 for a request that repeats another one with other fields: names of the top-level fields that differ from the first; a card is `source`. It is always among them once the card is no longer compared. References of the bank: left out.
+             * @example [
+             *       "amount"
+             *     ]
+             */
+            differs?: string[];
             /**
              * @description Errors of the simulation: always `false`.
              * @example false
@@ -4528,6 +4742,19 @@ export interface components {
              * @example amount
              */
             suggestion?: string;
+        };
+        /** @description The known mistake that leads to a signature. */
+        Mistake: {
+            /**
+             * @description Name of the mistake.
+             * @example line_feed_at_end
+             */
+            code: string;
+            /**
+             * @description What you signed, and what to sign.
+             * @example You signed with a line feed at the end of the string.
+             */
+            message: string;
         };
         /** @description The reference belongs to another request. */
         DuplicateReference: {
@@ -4570,6 +4797,13 @@ export interface components {
              *     e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             string_to_sign?: string;
+            /**
+             * @description 409 for a request that repeats another one with other fields: names of the top-level fields that differ from the first; a card is `source`. It is always among them once the card is no longer compared. References of the bank: left out.
+             * @example [
+             *       "amount"
+             *     ]
+             */
+            differs?: string[];
             /**
              * @description Errors of the simulation: always `false`.
              * @example false
@@ -5064,6 +5298,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -5091,6 +5338,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -5098,6 +5385,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5151,7 +5448,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -5215,6 +5512,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -5222,6 +5559,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5290,6 +5637,19 @@ export interface operations {
                 content?: never;
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -5317,6 +5677,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -5324,6 +5724,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5459,6 +5869,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -5482,6 +5902,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `internal_error`: Something went wrong on our side */
             500: {
                 headers: {
@@ -5496,6 +5926,153 @@ export interface operations {
              * @description - `rail_unavailable`: This kind of payment is not available
              *     - `temporarily_unavailable`: The service is not available at the moment
              */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listCapabilities: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every flow and currency. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CapabilityList"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5542,7 +6119,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -5605,6 +6182,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -5612,6 +6229,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5668,6 +6295,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -5705,6 +6345,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -5712,6 +6392,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5863,6 +6553,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -5880,6 +6580,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5943,7 +6653,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -6007,6 +6717,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -6014,6 +6764,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6088,6 +6848,7 @@ export interface operations {
              *     - `not_allowed_here`: The request has a field of another kind of request
              *     - `unsupported_currency`: The currency is not enabled
              *     - `invalid_payment_method`: The virtual account cannot receive payments
+             *     - `amount_too_small`: The amount is below the smallest payment
              */
             400: {
                 headers: {
@@ -6169,6 +6930,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -6186,6 +6957,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6242,6 +7023,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -6279,6 +7073,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -6286,6 +7120,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6327,7 +7171,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["LinkChangeRequest"];
             };
@@ -6439,6 +7283,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -6456,6 +7310,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6607,6 +7471,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -6624,6 +7498,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6672,7 +7556,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -6751,6 +7635,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -6758,6 +7682,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6899,6 +7833,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -6916,6 +7860,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6994,7 +7948,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -7057,6 +8011,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -7064,6 +8058,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7138,9 +8142,11 @@ export interface operations {
              *     - `not_allowed_here`: The request has a field of another kind of request
              *     - `unsupported_currency`: The currency is not enabled
              *     - `no_price`: There is no price for this currency
+             *     - `not_supported`: The connected acquirer or bank cannot do this
              *     - `invalid_payment_method`: The virtual account cannot receive payments
              *     - `reserved_reference`: The reference has a reserved prefix
              *     - `card_number_misplaced`: The card number is in another field
+             *     - `amount_too_small`: The amount is below the smallest payment
              */
             400: {
                 headers: {
@@ -7222,6 +8228,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -7239,6 +8255,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7298,6 +8324,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -7335,6 +8374,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -7342,6 +8421,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7494,6 +8583,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -7511,6 +8610,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7664,6 +8773,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -7681,6 +8800,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7740,6 +8869,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -7777,6 +8919,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -7784,6 +8966,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7822,7 +9014,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -7901,6 +9093,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -7908,6 +9140,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7985,6 +9227,7 @@ export interface operations {
              *     - `invalid_request`: The request has invalid fields
              *     - `unknown_field`: The request has an unknown field
              *     - `not_allowed_here`: The request has a field of another kind of request
+             *     - `not_supported`: The connected acquirer or bank cannot do this
              *     - `destination_required`: The destination of the returned money is missing
              *     - `amount_too_large`: The amount is too large
              */
@@ -8047,6 +9290,7 @@ export interface operations {
             };
             /**
              * @description - `duplicate_reference`: The reference belongs to another request
+             *     - `insufficient_funds`: The balance doesn't cover this
              *     - `not_refundable`: This can't be refunded
              *     - `invalid_state`: The state does not allow this
              */
@@ -8079,6 +9323,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -8096,6 +9350,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8251,6 +9515,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -8268,6 +9542,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8327,6 +9611,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -8364,6 +9661,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -8371,6 +9708,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8419,7 +9766,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -8482,6 +9829,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -8489,6 +9876,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8637,6 +10034,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -8654,6 +10061,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8804,6 +10221,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -8821,6 +10248,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8877,6 +10314,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -8924,6 +10374,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -8931,6 +10421,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9085,6 +10585,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -9102,6 +10612,173 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listListeners: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every live listener. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListenerList"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `sandbox_only`: Available only in the sandbox */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9253,6 +10930,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -9270,6 +10957,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9414,6 +11111,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -9431,6 +11138,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9575,6 +11292,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -9592,6 +11319,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9639,7 +11376,10 @@ export interface operations {
                     "application/json": components["schemas"]["ScenarioList"];
                 };
             };
-            /** @description - `unknown_field`: The request has an unknown field */
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9661,6 +11401,56 @@ export interface operations {
             };
             /** @description - `not_acceptable`: The response format is not available */
             406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
@@ -9721,7 +11511,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -9785,6 +11575,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -9792,6 +11622,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9830,7 +11670,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -9909,6 +11749,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -9916,6 +11796,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9969,7 +11859,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -10032,6 +11922,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -10039,6 +11969,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10194,6 +12134,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -10211,6 +12161,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10369,6 +12329,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -10386,6 +12356,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10452,7 +12432,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Where a page begins: from `next` or `previous`, as it is.
-                 * @example cD0yMDI2LTAxLTMx
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
                  */
                 cursor?: string;
             };
@@ -10515,6 +12495,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -10522,6 +12542,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10595,6 +12625,7 @@ export interface operations {
              *     - `unknown_field`: The request has an unknown field
              *     - `not_allowed_here`: The request has a field of another kind of request
              *     - `unsupported_currency`: The currency is not enabled
+             *     - `not_supported`: The connected acquirer or bank cannot do this
              */
             400: {
                 headers: {
@@ -10673,6 +12704,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -10690,6 +12731,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10749,6 +12800,19 @@ export interface operations {
                 };
             };
             /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
              * @description - `missing_header`: An authentication header is missing
              *     - `malformed_header`: An authentication header is malformed
              *     - `unknown_key`: The key is unknown, revoked or expired
@@ -10786,6 +12850,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `rate_limited`: Too many requests */
             429: {
                 headers: {
@@ -10793,6 +12897,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10934,6 +13048,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -10951,6 +13075,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11089,6 +13223,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description - `unsupported_media_type`: The body is not JSON */
             415: {
                 headers: {
@@ -11106,6 +13250,16 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11158,6 +13312,11 @@ export interface operations {
                  * @example 1
                  */
                 "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
                 /**
                  * @description `true` for test events, else absent.
                  * @example true
@@ -11214,6 +13373,11 @@ export interface operations {
                  */
                 "X-Service-Attempt": string;
                 /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
@@ -11268,6 +13432,11 @@ export interface operations {
                  * @example 1
                  */
                 "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
                 /**
                  * @description `true` for test events, else absent.
                  * @example true
@@ -11324,6 +13493,11 @@ export interface operations {
                  */
                 "X-Service-Attempt": string;
                 /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
@@ -11378,6 +13552,11 @@ export interface operations {
                  * @example 1
                  */
                 "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
                 /**
                  * @description `true` for test events, else absent.
                  * @example true
@@ -11434,6 +13613,11 @@ export interface operations {
                  */
                 "X-Service-Attempt": string;
                 /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
@@ -11488,6 +13672,11 @@ export interface operations {
                  * @example 1
                  */
                 "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
                 /**
                  * @description `true` for test events, else absent.
                  * @example true
@@ -11544,6 +13733,11 @@ export interface operations {
                  */
                 "X-Service-Attempt": string;
                 /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
@@ -11599,6 +13793,11 @@ export interface operations {
                  */
                 "X-Service-Attempt": string;
                 /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
@@ -11653,6 +13852,11 @@ export interface operations {
                  * @example 1
                  */
                 "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
                 /**
                  * @description `true` for test events, else absent.
                  * @example true

@@ -1,2 +1,2 @@
 /** The version, which is the service's. */
-export const VERSION = "0.1.0";
+export const VERSION = "0.3.0";

@@ -142,6 +142,18 @@ test("compares what was signed and marks the first line that differs", async () 
   });
 });
 
+test("names the cause that the service found", async () => {
+  const causes: [number, string, object, string][] = [
+    [409, "duplicate_reference", { differs: ["amount", "source"] }, "Fields that differ: amount, source."],
+    [409, "invalid_state", { differs: ["amount"] }, "Fields that differ: amount."],
+    [401, "invalid_signature", { mistake: { code: "x", message: "Sign this." } }, "Sign this."],
+  ];
+  for (const [status, code, members, line] of causes) {
+    const { made } = client([problem(status, code, members)]);
+    await assert.rejects(made.payments.get("r"), (error: Error) => error.message.split("\n").includes(line));
+  }
+});
+
 test("ends after a minute, whatever is left", async (context) => {
   let waited = 0;
   context.mock.method(performance, "now", () => waited);

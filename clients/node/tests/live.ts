@@ -141,6 +141,7 @@ const calls: Record<string, () => Promise<unknown>> = {
   "virtual_accounts.simulate_transfer": async () => client.virtualAccounts.simulateTransfer(await transfer()),
   "banks.list": () => client.banks.list(),
   "banks.resolve": () => client.banks.resolve(bankAccount),
+  "capabilities.list": () => client.capabilities.list(),
   "balance.get": () => client.balance.get(),
   "balance.movements": () => client.balance.movements({ currency: "NGN" }),
   "settlements.list": () => client.settlements.list({ currency: "NGN" }),

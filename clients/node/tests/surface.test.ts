@@ -1,7 +1,7 @@
 /** The methods and arguments of this client are those of clients/surface.json, which the Python client has too. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -85,6 +85,15 @@ test("names the folder in which it looked for a sandbox, and what to do", (conte
 
   assert.throws(() => Sluice.fromSandbox(place), told(place));
   assert.throws(() => Sluice.fromSandbox("no/such"), told(join(process.cwd(), "no", "such")));
+});
+
+test("refuses the keys of a sandbox on another machine", (context) => {
+  const place = mkdtempSync(join(tmpdir(), "sluice-"));
+  context.after(() => { rmSync(place, { recursive: true }); });
+  for (const address of ["https://evil.example", "http://127.0.0.1@evil.example", "http://["]) {
+    writeFileSync(join(place, "credentials.json"), JSON.stringify({ base_url: address, api_key: "pk_1", secret_key: "sk_1" }));
+    assert.throws(() => Sluice.fromSandbox(place), (problem) => problem instanceof NoCredentials && problem.message.includes("not on this machine"));
+  }
 });
 
 test("is made and called as the surface says", () => {

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from config.error_codes import ERROR_CODES  # the service's: only these tests compare them
+from config.errors.error_codes import ERROR_CODES
 
 import sluice
 from sluice import errors, signing
@@ -355,6 +355,21 @@ class TestErrors:
             made.payments.create({"reference": "r"})
         assert (refused.value.id, refused.value.first_status) == ("7", "failed")
         assert "The first request made 7, failed. Use a new reference" in str(refused.value)
+
+    @pytest.mark.parametrize(
+        ("code", "members", "line"),
+        [
+            ("duplicate_reference", {"differs": ["amount", "source"]}, "Fields that differ: amount, source."),
+            ("invalid_state", {"differs": ["amount"]}, "Fields that differ: amount."),
+            ("invalid_signature", {"mistake": {"code": "x", "message": "Sign this."}}, "Sign this."),
+        ],
+    )
+    def test_name_the_cause_that_the_service_found(self, client, code, members, line):
+        made, _ = client(problem(409 if "differs" in members else 401, code, **members))
+
+        with pytest.raises(sluice.ApiError) as refused:
+            made.payments.create({"reference": "r"})
+        assert line in str(refused.value).splitlines()
 
     @pytest.mark.parametrize("reference", ["", "a/b"])
     def test_are_raised_for_a_reference_that_cant_be_part_of_a_path(self, client, reference):

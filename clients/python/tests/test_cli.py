@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from sluice import Sluice, signing
+from sluice import Sluice, signing, webhooks
 from sluice.cli import exam, trigger
 from sluice.cli.main import main
+from sluice.cli.streams import safe
 from sluice.credentials import NoCredentials, profiles_file
 
 VECTORS = json.loads(Path(__file__, "../../../../tests/data/signing_vectors.json").resolve().read_text())
@@ -126,6 +127,26 @@ class TestWhoCalls:
 
         assert b"pk_here" in sluice("sign", "GET", "/api/banks").stdout
 
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "https://evil.example",
+            "http://127.0.0.1@evil.example",
+            "http://localhost.evil.example",
+            "http://[",
+        ],
+    )
+    def test_is_no_sandbox_of_another_machine(self, sluice, tmp_path, address):
+        folder = tmp_path / "var" / "sandbox"
+        folder.mkdir(parents=True)
+        keys = {"base_url": address, "api_key": "pk_here", "secret_key": "sk_here"}
+        (folder / "credentials.json").write_text(json.dumps(keys))
+
+        done = sluice("sign", "GET", "/api/banks")
+
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"a sandbox is on this machine" in done.stderr
+
     def test_is_the_sandbox_that_was_started_last(self, sluice, tmp_path):
         (tmp_path / "var").mkdir()
         (tmp_path / "elsewhere").mkdir()
@@ -218,6 +239,32 @@ class TestExam:
         assert "How often?" not in printed.err
         assert reported == []
 
+    def test_prints_one_line_for_all_that_was_not_run_for_the_same_reason(self):
+        results = [
+            SimpleNamespace(probe=probe, result=result, cause=cause)
+            for probe, result, cause in (
+                ("genuine", "passed", "Cause."),
+                ("duplicate", "failed", "Cause."),
+                ("at_once", "not_run", "Not run, because duplicate failed."),
+                ("other_layout", "failed", "Cause."),
+                ("lost_acknowledgement", "not_run", "Not run, because duplicate failed."),
+                ("unicode", "not_run", "Not run, because other_layout failed."),
+            )
+        ]
+
+        assert list(exam.rows_of(results))[3:] == [
+            ("not_run", "2 probes", "Not run, because duplicate failed."),
+            ("not_run", "unicode", "Not run, because other_layout failed."),
+        ]
+
+    def test_names_the_event_if_the_system_did_not_act(self, examine):
+        printed, saved = examine("passed", "0\n")
+
+        assert saved == ["0"]
+        assert (
+            "Does it wait for the right event? The names are payment.success, payment.failed," in printed.err
+        )
+
 
 class TestEvents:
     ID = "00000000-0000-4000-8000-000000000000"
@@ -260,6 +307,20 @@ class TestEvents:
 
         assert main(["advance", "event", self.ID]) == 0
         assert f"next attempt {due.isoformat()} (in 7 h 13 min)" in capfd.readouterr().out
+
+    @pytest.mark.parametrize("attempts_made", [0, 1])
+    def test_say_that_an_attempt_is_in_progress(self, monkeypatch, capfd, attempts_made):
+        sent = SimpleNamespace(
+            **vars(self.RECORD) | {"next_attempt_at": None, "attempts_made": attempts_made, "attempts": []}
+        )
+        client = SimpleNamespace(events=SimpleNamespace(get=lambda event_id: sent))
+        monkeypatch.setattr("sluice.cli.events.connect", lambda options: nullcontext(client))
+
+        assert main(["events", "show", self.ID]) == 0
+        assert "An attempt is in progress." in capfd.readouterr().out
+        assert "an attempt is in progress" in trigger._delivery(
+            sent, None, SimpleNamespace(no_wait=False), []
+        )
 
     def test_trigger_says_no_more_of_what_was_delivered(self):
         delivered = SimpleNamespace(**vars(self.RECORD) | {"state": "delivered"})
@@ -318,6 +379,14 @@ class TestVerify:
         assert b"key of this endpoint" in done.stdout
         assert b"canary" not in done.stdout + done.stderr
 
+    def test_says_which_event_was_probably_meant(self, sluice):
+        body, key = b'{"event": "payment.succeeded"}', "whk_test"
+
+        done = sluice("verify", webhooks.sign(body, key), body=body, WEBHOOK_HASH_KEY=key)
+
+        assert (done.returncode, done.stdout) == (0, b"The signature is right.\n")
+        assert b"There is no event payment.succeeded. Did you mean payment.success?" in done.stderr
+
     def test_ends_with_2_without_a_key(self, sluice):
         assert sluice("verify", WEBHOOK["signature"]).returncode == 2
 
@@ -327,3 +396,146 @@ def test_is_a_module_that_can_be_run():
     done = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, check=True)
 
     assert done.stdout.startswith(b"sluice ")
+
+
+class TestUnfriendlyHost:
+    """The outcome decides the exit code, whatever becomes of the output."""
+
+    BANKS = (
+        "import sys; from types import SimpleNamespace; from sluice.cli.output import show; from sluice.cli import main as it;"
+        "from unittest import mock; module = SimpleNamespace();"
+        "run = lambda options: show({'name': '₦ é \\x9b2J'}, options, lines=lambda: ['₦ é']) or 1;"
+        "options = lambda *_: SimpleNamespace(parse_args=lambda _: SimpleNamespace(run=run, json='--json' in sys.argv));"
+        "mock.patch.object(it, '_parser', options).start(); sys.exit(it.main())"
+    )
+
+    def _run(self, shell, *, encoding="utf-8"):
+        environment = {"PYTHONPATH": str(SOURCE), "PYTHONIOENCODING": encoding, "CODE": self.BANKS}
+        command = f'"{sys.executable}" -c "$CODE" {shell}'
+        return subprocess.run(["bash", "-c", command], env=environment, capture_output=True, check=False)
+
+    @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+    def test_prints_in_any_encoding(self, encoding):
+        done = self._run("--json", encoding=encoding)
+
+        assert (done.returncode, done.stderr) == (1, b"")
+        assert json.loads(done.stdout) == {"name": "₦ é \x9b2J"}
+        assert b"\\u20a6" in self._run("", encoding=encoding).stdout
+
+    @pytest.mark.parametrize("shell", [">/dev/full", ">&-", "| true; exit ${PIPESTATUS[0]}"])
+    def test_keeps_the_outcome_if_the_output_is_lost(self, shell):
+        done = self._run(shell)
+
+        assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+        assert (b"could not be written: No space left" in done.stderr) == ("full" in shell)
+
+    @pytest.mark.parametrize("ending", ["\r", " ", "\n"])
+    def test_signs_with_no_key_that_has_a_line_end(self, sluice, ending):
+        done = sluice("sign", "GET", "/api/banks", **KEYS | {"SLUICE_SECRET_KEY": f"sk_canary{ending}"})
+
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"SLUICE_SECRET_KEY of the environment" in done.stderr
+        assert b"canary" not in done.stderr
+
+    def test_needs_no_home_directory(self, sluice, monkeypatch):
+        def no_home():
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.setattr(Path, "home", no_home)
+
+        assert sluice("sign", "GET", "/api/banks", **KEYS).returncode == 0
+        assert b"there is no sandbox" in sluice("sign", "GET", "/api/banks").stderr
+        done = sluice("sign", "GET", "/api/banks", "--profile", "shop")
+        assert (done.returncode, b"set HOME" in done.stderr) == (2, True)
+
+    def test_escapes_what_a_terminal_acts_upon(self):
+        terminal = SimpleNamespace(isatty=lambda: True)
+
+        assert safe("a\x1b[2J\x9b\x7f\u202eb\n", terminal) == "a\\u001b[2J\\u009b\\u007f\\u202eb\n"
+        assert safe("\x1b", io.StringIO()) == "\x1b"
+
+
+class TestLookups:
+    @pytest.fixture(autouse=True)
+    def service(self, monkeypatch):
+        at = "2026-01-31T08:00:00Z"
+        refund = SimpleNamespace(
+            created_at=at, status="success", amount=250_000, currency="NGN", reference="refund-1"
+        )
+        found = {"order-1": SimpleNamespace(data=[refund])}
+        client = SimpleNamespace(
+            balance=SimpleNamespace(
+                get=lambda: [SimpleNamespace(currency="NGN", available=250_000, pending=-5)]
+            ),
+            banks=SimpleNamespace(
+                list=lambda: [
+                    SimpleNamespace(code="058", nip_code="000013", country="NGA", name="Guaranty Trust Bank")
+                ]
+            ),
+            refunds=SimpleNamespace(list=lambda payment, limit: found[payment]),
+        )
+        monkeypatch.setattr("sluice.cli.lookups.connect", lambda _: nullcontext(client))
+
+    def test_shows_amounts_as_money(self, sluice):
+        assert sluice("balance").stdout == b"NGN 2,500.00  available  NGN -0.05  pending\n"
+        expected = b"2026-01-31T08:00:00Z  success  NGN 2,500.00  refund-1\n"
+        assert sluice("refunds", "list", "order-1").stdout == expected
+
+    def test_lists_banks_by_their_codes(self, sluice):
+        assert sluice("banks").stdout == b"058  000013  NGA  Guaranty Trust Bank\n"
+
+
+class TestLinks:
+    @pytest.fixture
+    def sent(self, monkeypatch):
+        """Return what was sent. The service answers with it."""
+        sent = []
+        rest = {"id": "l-1", "status": "active", "url": "https://pay.example/l/2dn", "amount_range": None}
+        rest |= {"uses_paid": 0, "amount_paid": 0, "max_uses": None}
+
+        def create(**request):
+            sent.append(request)
+            return SimpleNamespace(**rest | request)
+
+        client = SimpleNamespace(payment_links=SimpleNamespace(create=create))
+        monkeypatch.setattr("sluice.cli.links.connect_to_change", lambda *_: nullcontext(client))
+        return sent
+
+    def test_once_makes_a_link_for_one_payment_and_prints_its_url(self, sluice, sent):
+        done = sluice("links", "create", "--once", "--amount", "250000", "--currency", "NGN")
+
+        reference = sent[0].pop("reference")
+        assert sent == [{"title": reference, "amount": 250_000, "currency": "NGN", "max_uses": 1}]
+        lines = done.stdout.decode().splitlines()
+        assert "amount        NGN 2,500.00" in lines
+        assert "paid          0 of 1" in lines
+        assert "url           https://pay.example/l/2dn" in lines
+
+    def test_options_change_a_body(self, sluice, sent):
+        body = {"reference": "r-1", "title": "Book", "amount": 5, "currency": "NGN", "max_uses": 3}
+        sluice("links", "create", "--once", "--title", "Pen", "--body", "-", body=json.dumps(body).encode())
+
+        assert sent == [body | {"title": "Pen", "max_uses": 1}]
+
+
+class TestPayouts:
+    def test_refuses_a_body_that_is_no_payout(self, sluice):
+        done = sluice("payouts", "create", "--body", "-", body=b'{"request_type":"payment"}')
+
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"The body is no payout" in done.stderr
+
+
+def test_events_show_prints_the_receivers_answer_in_the_line_of_its_attempt(sluice, monkeypatch):
+    attempt = SimpleNamespace(number=1, started_at="2026-01-31T08:00:00Z", status=500, error="http_error")
+    attempt.total_ms, attempt.explanation = 12.0, "The endpoint answered 500."
+    attempt.response_body = "no such\r\ntable\u2028hooks"
+    event = SimpleNamespace(event="payment.success", state="dead", created_at="2026-01-31T08:00:00Z")
+    event.subject, event.attempts, event.next_attempt_at = None, [attempt], None
+    client = SimpleNamespace(events=SimpleNamespace(get=lambda _: event))
+    monkeypatch.setattr("sluice.cli.events.connect", lambda _: nullcontext(client))
+
+    lines = sluice("events", "show", "00000000-0000-4000-8000-000000000000").stdout.decode().splitlines()
+
+    assert len(lines) == 2
+    assert lines[1].endswith("The endpoint answered 500.  no such table hooks")

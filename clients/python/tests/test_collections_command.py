@@ -144,8 +144,31 @@ def test_warns_of_a_live_key(run, monkeypatch):
     assert (code, "holds a live key" in errors) == (0, True)
 
 
-@pytest.mark.parametrize("name", ["../outside.bru", "/outside.bru", "a/../../outside.bru", "..\\outside.bru"])
-def test_writes_nothing_outside_of_the_folder(run, service, tmp_path, name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "../outside.bru",
+            "/outside.bru",
+            "a/../../outside.bru",
+            "..\\outside.bru",
+            "a//b.bru",
+            "a/",
+            "a.bru/b.bru",
+        ),
+        *(
+            ".git/config",
+            ".envrc",
+            ".git/Pay.bru",
+            "a/.hidden.bru",
+            "package.json",
+            "a/bruno.json",
+            "a\x1b[2J.bru",
+        ),
+        *("BRUNO.JSON", "environments/With-keys.bru"),
+    ],
+)
+def test_writes_nothing_if_one_name_is_not_of_a_collection(run, service, tmp_path, name):
     service[0]["/api/collections/bruno.zip"] = (200, archive_of({"bruno.json": "{}", name: ""}))
 
     code, out, errors = run("bruno", "--output", "a/b")
@@ -168,3 +191,33 @@ def test_is_2_if_the_folder_can_not_be_written(run, tmp_path):
     code, _, errors = run("postman", "--output", "api")
 
     assert (code, "Traceback" in errors) == (2, False)
+
+
+@pytest.mark.parametrize("link", ["api", "api/Payments", "api/Payments/Pay.bru", "api/.gitignore"])
+def test_follows_no_symbolic_link(run, tmp_path, link):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(elsewhere if "." not in link else elsewhere / "file")
+
+    code, out, errors = run("bruno", "--output", "api", "--with-keys")
+
+    assert (code, out, names_in(elsewhere)) == (2, "", [])
+    assert f"{link} is a symbolic link" in errors
+    assert not (tmp_path / "api" / "bruno.json").exists()
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"[" * 100_000], ids=["page", "list", "deep"])
+def test_writes_no_file_for_postman_that_is_not_a_collection(run, service, tmp_path, body):
+    service[0]["/api/collections/postman.json"] = (200, body)
+
+    assert run("postman", "--output", "api")[:2] == (1, "")
+    assert names_in(tmp_path) == []
+
+
+def test_writes_nothing_of_too_many_files(run, service, tmp_path):
+    files = {f"a/{number}.bru": "" for number in range(2_001)}
+    service[0]["/api/collections/bruno.zip"] = (200, archive_of(files))
+
+    assert run("bruno", "--output", "api")[0] == 1
+    assert names_in(tmp_path) == []

@@ -146,6 +146,12 @@ class TestPayments:
         assert run("payments", "create", "--body", "-", body=body)[0] == 2
 
 
+def test_listen_says_which_event_was_probably_meant(run):
+    code, _, errors = run("listen", "--events", "payment.succeeded")
+
+    assert (code, "did you mean payment.success?" in errors) == (2, True)
+
+
 class TestTrigger:
     def test_plays_the_first_scenario_of_an_event_and_says_that_nothing_listens(self, run, monkeypatch):
         monkeypatch.setattr("sluice.cli.trigger.WAIT_SECONDS", 1.0)
@@ -163,6 +169,19 @@ class TestTrigger:
         assert code == 0
         assert "`configure_webhook --events …,payment`, or run `sluice listen`." in out
 
+    def test_names_the_listeners_that_get_a_copy(self, run, client):
+        listener = client.sandbox.listener("trigger-test")
+        listener.begin(["payment.success"])
+
+        copied, other = (run("trigger", event)[1] for event in ("payment.success", "payout.success"))
+        document = json.loads(run("trigger", "payment.success", "--json")[1])
+        listener.end()
+
+        assert "Copied to the listener trigger-test." in copied
+        assert "run `sluice listen`" not in copied
+        assert "Copied" not in other
+        assert document["listeners"] == ["trigger-test"]
+
     def test_without_a_subscription_names_what_a_listener_must_ask_for(self, run):
         out = run("trigger", "refund.success")[1]
 
@@ -179,6 +198,7 @@ class TestTrigger:
         ("arguments", "said"),
         [
             (["payment.chargeback"], "payment.success"),
+            (["payment.succeeded"], "Did you mean payment.success?"),
             ([], "payment.success"),
             (["payment.success", "--scenario", "no.such"], "payment.success"),
             (["payment.success", "--set", "pay.colour=red"], "pay.amount"),
@@ -329,3 +349,28 @@ def test_amounts_are_printed_as_money():
     assert [money(*each) for each in [(250_000, "NGN"), (5, "JPY"), (1_234, "KWD"), (-5, "USD")]] == [
         "NGN 2,500.00", "JPY 5", "KWD 1.234", "USD -0.05",
     ]  # fmt: skip
+
+
+def test_makes_and_finds_links_payouts_and_accounts(run):
+    name = f"cli-{secrets.token_hex(4)}"
+    made = run("links", "create", "--once", "--reference", name, "--amount", "250000", "--currency", "NGN")
+    assert made[0] == 0
+    assert run("links", "get", name) == made
+    assert name in run("links", "list")[1]
+    assert "NGN 2,500.00" in made[1]
+
+    payout = {"reference": name, "amount": 1_500_000, "currency": "NGN"}
+    payout["customer"] = {"name": "Bisi Ade", "account_number": "0123456789", "bank_code": "058"}
+    code, out, _ = run("payouts", "create", "--body", "-", body=json.dumps(payout).encode())
+    assert code == 0
+    assert "NGN 15,000.00" in out
+    assert run("payouts", "get", name)[0] == 0
+    listed = json.loads(run("payouts", "list", "--json")[1])
+    assert {each["request_type"] for each in listed} == {"payout"}
+
+    person = {"first_name": "Ada", "last_name": "Obi", "email": "ada@example.com"}
+    account = {"type": "dynamic", "currency": "NGN", "reference": name, **person}
+    opened = run("accounts", "create", "--body", "-", body=json.dumps(account).encode())
+    assert opened[0] == 0
+    assert run("accounts", "get", name) == opened
+    assert name in run("accounts", "list")[1]

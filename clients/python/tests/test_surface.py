@@ -55,13 +55,14 @@ def test_has_the_groups_and_methods_of_the_surface(groups):
     }
 
 
-@pytest.mark.parametrize(("group", "name"), METHODS, ids=[".".join(method) for method in METHODS])
-def test_has_the_arguments_of_the_surface(groups, group, name):
-    expected = SURFACE["groups"][group][name]
-    positional, keywords = _parameters(getattr(groups[group], _python(name)))
+def test_has_the_arguments_of_the_surface(subtests, groups):
+    for group, name in METHODS:
+        with subtests.test(group=group, name=name):
+            expected = SURFACE["groups"][group][name]
+            positional, keywords = _parameters(getattr(groups[group], _python(name)))
 
-    assert positional == expected.get("arguments", [])
-    assert keywords == set(expected.get("fields", []))
+            assert positional == expected.get("arguments", [])
+            assert keywords == set(expected.get("fields", []))
 
 
 def test_has_a_line_in_the_readme_for_every_call():

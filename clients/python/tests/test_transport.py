@@ -301,3 +301,28 @@ def test_doctor_says_what_to_do_about_a_certificate(tls_server, tmp_path, monkey
     trusted = list(doctor_checks.network(tls_server))[-1]
     assert trusted.result == "ok"
     assert trusted.detail.startswith("TLSv1.")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "words"),
+    [
+        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", "this port answers plain http"),
+        ("http", b"\x15\x03\x01\x00\x02\x02\x16", "this port answers https"),
+    ],
+    ids=["https", "http"],
+)
+def test_names_an_address_of_the_wrong_scheme(scheme, answer, words):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"{scheme}://127.0.0.1:{server.getsockname()[1]}"
+        transport = HttpTransport(address, connect_timeout=5, read_timeout=5)
+
+        with pytest.raises(sluice.TransportError, match=words):
+            transport.send(Request("GET", "/", {}))

@@ -2,15 +2,16 @@ from io import StringIO
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from config.checks import api_document, language, migrations, templates
-from kit import bounded_json
+from config.checks import api_document, migrations, templates
+from kit.files import bounded_json
+from kit.terminal.terminal import TerminalCommand
 
 
-class Command(BaseCommand):
+class Command(TerminalCommand):
     help = (
-        "Check settings, models, migrations, templates, wording and the API description, as `make lint` does. "
+        "Check settings, models, migrations, templates and the API description, as `make lint` does. "
         "Example: manage.py check_project"
     )
     requires_system_checks: list[str] = []  # they are the first part
@@ -22,8 +23,6 @@ class Command(BaseCommand):
             raise CommandError("\n".join(["Migrations that would disturb the previous release:", *unsafe]))
         if faults := templates.complaints():
             raise CommandError("\n".join(["Templates without a protection:", *faults]))
-        if wordings := language.complaints():
-            raise CommandError("\n".join(["Wordings to replace:", *wordings]))
         document = StringIO()
         call_command("spectacular", format="openapi-json", validate=True, fail_on_warn=True, stdout=document)
         if broken := api_document.complaints(bounded_json.loads(document.getvalue())):

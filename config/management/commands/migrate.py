@@ -3,6 +3,7 @@
 It waits for locks briefly and retries. It refuses a database that is behind the last migration before the squash.
 """
 
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations import Migration
 from psycopg import errors
 
-from config.operations.migration_state import partial_squashes
+from config.migration_state import partly_replaced
+from kit.terminal.terminal import TerminalCommand
 
 # While a migration waits for a table lock, all other queries of the table wait behind it. This is shorter than
 # deadlock_timeout (one second), so that in a deadlock the migration gives up.
@@ -23,30 +26,39 @@ LOCK_TIMEOUT = "500ms"
 TRIES = 60
 PAUSE = 1.0  # seconds
 
+# The last commit that has the migrations which each app's `0001_initial` replaces.
+BEFORE_SQUASH = "c061737e"
+# That commit can't alter SQLite's tables while triggers refer to them. It creates them anew afterwards.
+DROP_TRIGGERS = (
+    "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); "
+    'names = db.execute("SELECT name FROM sqlite_master WHERE type = ?", ["trigger"]).fetchall(); '
+    '[db.execute("DROP TRIGGER " + name) for (name,) in names]'
+)
+
 SHARED_SESSION = (
     "A migration needs a session of its own, and DATABASE_POOLING=transaction says that sessions are shared. Nothing was"
     " changed. Run it with DATABASE_POOLING=session and the DATABASE_URL of PostgreSQL itself."
 )
 
 
-class Command(migrate.Command):
+class Command(TerminalCommand, migrate.Command):
     help = (
         f"{migrate.Command.help} It waits up to {LOCK_TIMEOUT} for a lock and retries"
         f" up to {TRIES} times. Example: manage.py migrate --no-input"
     )
+    needs_tables = False
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate. Applied migrations are recorded, so each try continues where the last one ended.
 
-        Raises:
-            CommandError: The connection is to PgBouncer in transaction mode. Or the database has some, but not all, of
-                the migrations that an `0001_initial` replaces.
-
+        :raises CommandError: the connection is to PgBouncer in transaction mode, or the database has some, but not all,
+            of the migrations that an `0001_initial` replaces
         """
         if settings.DATABASE_POOLING == "transaction":
             raise CommandError(SHARED_SESSION)
         connection = connections[options["database"]]
-        _refuse_partial_squash(connection)
+        if partly := partly_replaced(connection):
+            raise CommandError(_behind_the_squash(partly[0], connection))
         for one in range(1, TRIES + 1):
             try:
                 with _polite(connection):
@@ -60,18 +72,30 @@ class Command(migrate.Command):
                 return
 
 
-def _refuse_partial_squash(connection: BaseDatabaseWrapper) -> None:
-    if not (partial := partial_squashes(connection)):
-        return
-    last_applied = ", ".join(f"{squash.app}.{squash.last_applied}" for squash in partial)
-    file = partial[0].last_file
-    raise CommandError(
-        f"This database stands at {last_applied}. This release replaces the migrations up to {file} and cannot start"
-        " from the middle of them. Nothing was changed. Back up, upgrade to the last commit before they were replaced:\n"
-        f'  git switch --detach "$(git log -1 --format=%h --diff-filter=D -- {file})^"\n'
-        "and run its `manage.py migrate`. Then return to this release and run `manage.py migrate` again. If you don't"
-        " need the data, use an empty database instead."
+def _behind_the_squash(migration: Migration, connection: BaseDatabaseWrapper) -> str:
+    app, last = migration.replaces[-1]
+    return (
+        f"This database is behind {app}.{last}, before the migrations of this release begin. Nothing was changed. Stop"
+        f" the service and back up. Then migrate with the commit {BEFORE_SQUASH}, which has the migrations in between, in"
+        " an installation of its own:\n"
+        + "".join(f"  {command}\n" for command in _commands_before_squash(connection))
+        + "Then run `manage.py migrate` of this release again. CHANGELOG.md has the steps for images. If you don't need"
+        " the data, use an empty database instead."
     )
+
+
+def _commands_before_squash(connection: BaseDatabaseWrapper) -> Iterator[str]:
+    """Yield the commands that migrate this database with the commit before the squash, for the project's folder."""
+    folder = f"../sluice-{BEFORE_SQUASH}"
+    yield f"git worktree add --detach {folder} {BEFORE_SQUASH}"
+    yield f"make --directory={folder} install"
+    if (settings.BASE_DIR / ".env").exists():
+        yield f"cp .env {folder}/"
+    if connection.vendor == "sqlite":
+        database = shlex.quote(str(connection.settings_dict["NAME"]))
+        yield f".venv/bin/python -c {shlex.quote(DROP_TRIGGERS)} {database}"
+    data = f"SANDBOX_DATA={shlex.quote(str(settings.SANDBOX_FOLDER.path))} " if settings.SANDBOX else ""
+    yield f"(cd {folder} && {data}.venv/bin/python manage.py migrate)"
 
 
 @contextmanager

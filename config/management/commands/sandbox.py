@@ -10,19 +10,20 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connections, transaction
 from django.utils import timezone
 
-from config import variable_names
-from config.runtime.embedded import EmbeddedServer
-from config.sandbox_folder import DEFAULT, AlreadyRunning
-from merchants.audit import Actor
+from config.environment import variable_names
+from config.environment.sandbox_folder import DEFAULT, AlreadyRunning
+from config.runtime import embedded
+from kit.terminal.terminal import TerminalCommand
+from merchants.api.curl import sign_call
 from merchants.businesses import new_password, open_business
-from merchants.curl import sign_call
 from merchants.models import ApiKey, Business, User
+from merchants.people.audit import Actor
 from payments.models import PaymentLink
-from payments.services import links
+from payments.services.links import links
 
 HIGHEST_PORT = 65535
 OWNER_EMAIL = "owner@sandbox.example"
@@ -52,7 +53,7 @@ DEMO_LINK = {
 }
 
 
-class Command(BaseCommand):
+class Command(TerminalCommand):
     help = (
         "Run the whole service on this machine: web, worker and schedule in one process, on SQLite, with a "
         "demo business. Example: manage.py sandbox --port 8000 --data var/sandbox"
@@ -78,8 +79,10 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         greeting = self._greeting(self._credentials())
         settings.SANDBOX_FOLDER.become_current(settings.SANDBOX_CURRENT)
-        connections.close_all()  # the server process opens its own
-        EmbeddedServer(port=port, when_ready=lambda: self._say(greeting)).run()
+        connections.close_all()  # each thread opens its own
+        from config.wsgi import application  # noqa: PLC0415  (it starts the request log)
+
+        embedded.serve(application, port=port, when_ready=lambda: self._say(greeting))
 
     def _restart_in_folder(self, *, port: int, data: Path | None) -> None:
         """Run the command again with the folder and address in the environment, for the settings."""
@@ -150,6 +153,7 @@ Your first card payment: paste this within five minutes.
 
 In a second terminal:
 {export}.venv/bin/sluice payments create --scenario payment.success
+.venv/bin/sluice links create --once --amount 250000 --currency NGN
 .venv/bin/sluice sign GET /api/banks --curl | sh
 .venv/bin/sluice listen
 """

@@ -3,8 +3,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from dashboard.search import indexer
-from kit.plurals import counted
-from kit.progress import show_progress
+from kit.terminal.progress import show_progress
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand, chosen_business
 
 

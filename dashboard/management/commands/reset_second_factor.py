@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from dashboard.account import mfa_reset
 from dashboard.activity.descriptions import FACTOR_NAMES
-from kit.plurals import counted
-from merchants.audit import Actor
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
+from merchants.people.audit import Actor
 
 LONGEST_REASON = 255  # characters, as in the administration
 

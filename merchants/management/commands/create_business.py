@@ -7,11 +7,11 @@ from django.core.management.base import CommandError
 from django.core.validators import validate_email
 from django.utils import timezone
 
-from kit.display_names import has_control_character
-from merchants.audit import Actor
+from kit.text.display_names import has_control_character, pasted
 from merchants.businesses import open_business
 from merchants.commands import Document, DocumentCommand
 from merchants.models import Business
+from merchants.people.audit import Actor
 
 # The lengths of the columns.
 LONGEST_NAME = 200
@@ -33,7 +33,7 @@ class Command(DocumentCommand):
         super().add_arguments(parser)
 
     def handle(self, *, name: str, email: str, allow_duplicate: bool, json: bool, **options: Any) -> None:
-        name = name.strip()
+        name, email = pasted(name).strip(), pasted(email).strip()
         _check(name, email)
         if not allow_duplicate:
             _refuse_duplicate(name)

@@ -2,7 +2,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
-from kit.timestamps import timestamp
+from kit.time.timestamps import timestamp
 from merchants.commands import Document, DocumentCommand
 from merchants.models import Business
 

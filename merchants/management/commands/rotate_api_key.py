@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from merchants.api_keys import rotate_keys
-from merchants.audit import Actor
+from merchants.api.api_keys import rotate_keys
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
+from merchants.people.audit import Actor
 
 
 class Command(DocumentCommand):

@@ -4,12 +4,13 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
-from merchants.curl import sign_call
+from kit.terminal.terminal import TerminalCommand
+from merchants.api.curl import sign_call
+from merchants.api.signed_headers import HEADERS
 from merchants.models import ApiKey
-from merchants.signed_headers import HEADERS
 
 
 def _no_key() -> str:
@@ -21,7 +22,7 @@ def _no_key() -> str:
     )
 
 
-class Command(BaseCommand):
+class Command(TerminalCommand):
     help = (
         "Sign a request and print it as a curl command, valid for five minutes and one use. "
         "Example: manage.py sign_request GET /api/banks"

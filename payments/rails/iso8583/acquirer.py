@@ -1,26 +1,44 @@
-"""The connector: maps orders to messages and answers to outcomes (decisions 0028 and 0029).
+"""The connector: maps orders to messages and answers to outcomes (decisions 0021 and 0019).
 
 An authorisation without an answer is reversed. It can't be repeated, because the card number isn't stored, and
 ISO 8583:1987 has no message to query it. A capture, void or refund needs no card number, so it is repeated with the
 same STAN and RRN until it is answered.
 """
 
-import re
+from collections.abc import Set as AbstractSet
+from functools import cached_property
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from kit.db import clock
-from kit.display_names import identifier_text
-from payments import outcomes
-from payments.cards import Card
-from payments.outcomes import Outcome
+from kit.text.display_names import identifier_text
 from payments.rails.iso8583 import messages
-from payments.rails.iso8583.answers import APPROVED, NO_SUCH_ORIGINAL, REVERSED, UNKNOWN, outcome_of
+from payments.rails.iso8583.answers import (
+    APPROVED,
+    NO_REASON_TO_DECLINE,
+    NO_SUCH_ORIGINAL,
+    PARTLY_APPROVED,
+    REFUSED,
+    REFUSED_OPERATION,
+    REVERSED,
+    outcome_of,
+)
 from payments.rails.iso8583.link import Link, LinkSettings, NotSent, Unanswered
 from payments.rails.iso8583.messages import LARGEST_AMOUNT, Acceptor, Message
 from payments.rails.iso8583.wire import UnencodableField
-from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, OperationOrder, RailAnswer
+from payments.rails.protocol import (
+    AnswerLost,
+    CannotTell,
+    CardCapabilities,
+    CardOrder,
+    OperationOrder,
+    RailAnswer,
+    ThreeDSecureSupport,
+)
+from payments.rules import outcomes
+from payments.rules.cards import Card
+from payments.rules.outcomes import Outcome
 
 REQUIRED = ("ACQUIRER_HOST", "ACQUIRER_TERMINAL_ID", "ACQUIRER_MERCHANT_ID", "ACQUIRER_INSTITUTION_ID")
 LENGTHS = {"ACQUIRER_TERMINAL_ID": 8, "ACQUIRER_MERCHANT_ID": 15, "ACQUIRER_INSTITUTION_ID": 11}
@@ -31,8 +49,6 @@ CONNECTION_WAIT = 2.0  # seconds that a request waits for a connection before it
 
 INVALID_AMOUNT, FORMAT_ERROR, NO_CONNECTION = "13", "30", "91"
 
-_RESPONSE_CODE = re.compile(r"[0-9A-Za-z]{2}")
-
 BUILDERS = {"capture": messages.completion, "refund": messages.refund, "void": messages.cancellation}
 
 
@@ -40,7 +56,7 @@ class Iso8583Acquirer:
     """An acquirer at the other end of a TCP connection."""
 
     name = "iso8583"
-    has_three_d_secure = False
+    capabilities = CardCapabilities(three_d_secure=ThreeDSecureSupport.NEVER, maximum_amount=LARGEST_AMOUNT)
 
     def __init__(self) -> None:
         missing = [name for name in REQUIRED if not getattr(settings, name)]
@@ -48,6 +64,12 @@ class Iso8583Acquirer:
             raise ImproperlyConfigured(f"The ISO 8583 acquirer needs {' and '.join(missing)}.")
         self.link = Link(_link_settings())
         self._acceptor = _acceptor()
+
+    @cached_property
+    def account(self) -> str:
+        """Where messages go, and for which institution and terminal."""
+        place = f"{settings.ACQUIRER_HOST}:{settings.ACQUIRER_PORT}"
+        return f"iso8583:{place}/{self._acceptor.institution_id}/{self._acceptor.terminal_id}"
 
     def is_available(self) -> bool:
         return self.link.is_up(within=CONNECTION_WAIT)
@@ -64,7 +86,11 @@ class Iso8583Acquirer:
             return RailAnswer(outcome=outcome_of(FORMAT_ERROR))
         except Unanswered:
             raise AnswerLost from None
-        return _rail_answer(answer, _definite(answer), order)
+        if answer.response_code == PARTLY_APPROVED and order.amount:
+            return RailAnswer(outcome=outcomes.PARTLY_APPROVED, must_be_reversed=True)
+        is_check = order.amount == 0
+        definite = APPROVED | REFUSED | ({NO_REASON_TO_DECLINE} if is_check else set())
+        return _rail_answer(answer, _definite(answer, definite), order)
 
     verify = authorise
 
@@ -81,7 +107,9 @@ class Iso8583Acquirer:
         if order.amount == 0:
             return  # a card check reserves nothing
         answer = self._repeatable(messages.reversal(order, acceptor=self._acceptor, is_repeat=is_repeat))
-        if answer.response_code not in REVERSED | {NO_SUCH_ORIGINAL}:
+        # An acquirer that approved the original and doesn't find it has reversed nothing.
+        confirmed = REVERSED if order.is_partly_approved else REVERSED | {NO_SUCH_ORIGINAL}
+        if answer.response_code not in confirmed:
             raise AnswerLost
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
@@ -95,7 +123,7 @@ class Iso8583Acquirer:
         answer = self._repeatable(make(order, operation, acceptor=self._acceptor, is_repeat=is_repeat))
         if operation.kind == "void" and answer.response_code in REVERSED:
             return _rail_answer(answer, outcomes.COMPLETED, order)
-        return _rail_answer(answer, _definite(answer), order)
+        return _rail_answer(answer, _definite(answer, APPROVED | REFUSED_OPERATION), order)
 
     def _repeatable(self, question: Message) -> Message:
         """Send a message that is repeated until it is answered.
@@ -115,14 +143,18 @@ def _send_by(order: CardOrder) -> float:
     return started_at + SEND_WITHIN - age
 
 
-def _definite(answer: Message) -> Outcome:
-    if answer.response_code in UNKNOWN or not _RESPONSE_CODE.fullmatch(answer.response_code):
+def _definite(answer: Message, codes: AbstractSet[str]) -> Outcome:
+    """Return the outcome if the code is one of these.
+
+    :raises AnswerLost: it isn't
+    """
+    if answer.response_code not in codes:
         raise AnswerLost
     return outcome_of(answer.response_code)
 
 
 def _rail_answer(answer: Message, outcome: Outcome, order: CardOrder) -> RailAnswer:
-    approved = answer.response_code == APPROVED
+    approved = outcome.is_success
     return RailAnswer(
         outcome=outcome,
         authorization_code=identifier_text(answer.fields.get(38), length=6) if approved else "",

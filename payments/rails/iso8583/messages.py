@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 from iso4217 import Currency
 
-from payments.cards import Card
 from payments.rails.protocol import CardOrder, OperationOrder
+from payments.rules.cards import Card
 
 # Fields that may hold a card number, a track, a PIN, chip data or a CVV. Never shown or stored.
 SECRET_FIELDS = frozenset({2, 14, 34, 35, 36, 45, 48, 52, 55})

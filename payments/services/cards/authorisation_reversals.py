@@ -10,7 +10,6 @@ from datetime import datetime
 from django.db import transaction as database
 
 from payments.models import AlreadyTransitioned, Transaction
-from payments.outcomes import REVERSED
 from payments.services import transitions
 from payments.services.intents import FIRST_QUERY_AFTER, lock
 from payments.services.transitions import Cause
@@ -33,4 +32,4 @@ def finish(transaction: Transaction, *, now: datetime) -> None:
     locked = lock(transaction.pk)
     if locked.awaiting != Transaction.Awaiting.REVERSAL:
         raise AlreadyTransitioned
-    transitions.finish(locked, REVERSED, cause=Cause.REQUERY, now=now)
+    transitions.finish(locked, locked.reversed_outcome, cause=Cause.REQUERY, now=now)

@@ -8,13 +8,15 @@ from django.db import transaction as database
 from kit.api.replays import IdempotentResult
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.outcomes import VOIDED
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer
-from payments.services import operations, rail_choices
+from payments.rules.outcomes import VOIDED
+from payments.services import operations
 from payments.services.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
-from payments.services.rail_orders import card_order, operation_order
+from payments.services.rails import rail_choices
+from payments.services.rails.rail_orders import card_order, operation_order
+from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 
 
@@ -52,32 +54,39 @@ def void(*, transaction_id: UUID, now: datetime) -> IdempotentResult[Transaction
 def _end_authorisation(
     transaction_id: UUID, kind: Kind, *, amount: int | None, now: datetime
 ) -> IdempotentResult[Transaction]:
-    found = find(transaction_id)
-    line = rail_choices.attempt(lambda: (rail_choices.acquirer_of(found), trace_fields()))
-    opened = _open(found.pk, kind, line, amount=amount, now=now)
-    if isinstance(opened, Transaction):
-        return IdempotentResult(opened, is_replay=True)
-    return IdempotentResult(_ask(*opened), is_replay=False)
+    payment = find(transaction_id)
+    found = rail_choices.attempt(lambda: (rail_choices.acquirer_of(payment), trace_fields()))
+    opened = _open(payment.pk, kind, found, amount=amount, now=now)
+    if opened.is_replay:
+        return IdempotentResult(opened.resource.transaction, is_replay=True)
+    acquirer, _ = rail_choices.require(found)
+    return IdempotentResult(_ask(acquirer, opened.resource), is_replay=False)
 
 
 @database.atomic
 def _open(
     transaction_id: UUID,
     kind: Kind,
-    line: tuple[CardAcquirer, dict[str, str]] | RailUnavailable,
+    found: tuple[CardAcquirer, dict[str, str]] | RailUnavailable,
     *,
     amount: int | None,
     now: datetime,
-) -> tuple[CardAcquirer, CardOperation] | Transaction:
-    """Create the operation and return it with its acquirer. For a repeated request, return the payment."""
+) -> IdempotentResult[CardOperation]:
+    """Create the operation. For a repeated request, return the earlier one."""
     transaction = lock(transaction_id)
     earlier = operations.effective_capture_or_void(transaction)
-    if earlier is not None and _is_same(earlier, kind, amount=amount):
-        return transaction
+    if earlier is not None:
+        if _is_same(earlier, kind, amount=amount):
+            return IdempotentResult(earlier, is_replay=True)
+        if earlier.kind == kind == Kind.CAPTURE:
+            raise InvalidState(
+                f"Its capture has another amount: {earlier.amount}. {described(transaction)}",
+                differs=["amount"],
+            )
     operations.require_capturable(transaction, now=now)
     if amount is not None and amount > transaction.amount:
         raise AmountTooLarge(f"At most {transaction.amount} was authorised.", limit=transaction.amount)
-    acquirer, trace = rail_choices.require(line)
+    _, trace = rail_choices.require(found)
     operation = CardOperation.objects.create(
         id=new_id(now),
         transaction=transaction,
@@ -89,7 +98,7 @@ def _open(
         query_leased_until=now + FIRST_QUERY_AFTER,
         created_at=now,
     )
-    return acquirer, operation
+    return IdempotentResult(operation, is_replay=False)
 
 
 def _is_same(earlier: CardOperation, kind: Kind, *, amount: int | None) -> bool:

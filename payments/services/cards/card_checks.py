@@ -1,7 +1,9 @@
 """Card checks: ask the issuer whether a card is valid. No money moves and no event is sent."""
 
 import secrets
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from kit.api.replays import IdempotentResult
@@ -9,9 +11,10 @@ from kit.api.request_fingerprints import Fingerprint
 from merchants.models import Business
 from payments.models import Transaction
 from payments.services.intents import card_fields, open_intent
-from payments.services.rail_choices import acquirer_for
-from payments.services.rail_orders import card_order
-from payments.services.transitions import call_rail_if_new
+from payments.services.rails.rail_choices import acquirer_for, columns
+from payments.services.rails.rail_orders import card_order
+from payments.services.rails.required_capabilities import require_card_check
+from payments.services.transitions import Cause, call_rail
 
 
 def start(
@@ -19,13 +22,15 @@ def start(
 ) -> IdempotentResult[Transaction]:
     """Check a card with its issuer. Generates a reference if the merchant gave none.
 
+    :raises NotSupported: the acquirer can never do what the request asks for; nothing was stored
     :raises RailUnavailable: no acquirer is configured, or it is unavailable
     """
+    require_card_check(business, request)
     acquirer = acquirer_for(business)
     card = request["source"]
     intent = open_intent(
         business=business,
-        connector=acquirer.name,
+        **columns(acquirer),
         reference=request.get("reference") or f"chk_{secrets.token_hex(12)}",
         fingerprint=fingerprint,
         now=now,
@@ -35,4 +40,7 @@ def start(
         metadata=request.get("metadata"),
         **card_fields(card),
     )
-    return call_rail_if_new(intent, lambda new: acquirer.verify(card_order(new), card=card))
+    if intent.is_replay:
+        return intent
+    verify = partial(acquirer.verify, card_order(intent.resource), card=card)
+    return replace(intent, resource=call_rail(intent.resource, verify, cause=Cause.RAIL))

@@ -1,19 +1,21 @@
 """Card payments: authorised, and captured at once unless the merchant asks otherwise."""
 
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from kit.api.replays import IdempotentResult
 from kit.api.request_fingerprints import Fingerprint
 from merchants.models import Business
 from payments.models import Transaction
-from payments.rails import RailUnavailable
 from payments.rails.protocol import ThreeDSecure
 from payments.services.intents import card_fields, open_intent, order_fields
-from payments.services.link_uses import Attempt
-from payments.services.rail_choices import acquirer_for
-from payments.services.rail_orders import card_order
-from payments.services.transitions import call_rail_if_new
+from payments.services.links.link_uses import Attempt
+from payments.services.rails.rail_choices import acquirer_for, columns
+from payments.services.rails.rail_orders import card_order
+from payments.services.rails.required_capabilities import require_card_payment
+from payments.services.transitions import Cause, call_rail
 
 
 def start(
@@ -29,17 +31,16 @@ def start(
     `attempt` is the attempt at a payment link that it is, if any.
 
     :raises AttemptNotBegun: the attempt can't begin; nothing was stored
-    :raises RailUnavailable: no acquirer is available, or it lacks the requested 3-D Secure
+    :raises NotSupported: the acquirer can never do what the request asks for; nothing was stored
+    :raises RailUnavailable: no acquirer is available; nothing was stored
     """
+    require_card_payment(business, request)
     acquirer = acquirer_for(business)
     card = request["source"]
     three_ds = request.get("three_ds", ThreeDSecure())
-    if three_ds.enabled and not acquirer.has_three_d_secure:
-        # Without it, the payment would lack the protection that the merchant requested.
-        raise RailUnavailable("No connector with 3-D Secure is configured. Nothing was stored.")
     intent = open_intent(
         business=business,
-        connector=acquirer.name,
+        **columns(acquirer),
         fingerprint=fingerprint,
         now=now,
         attempt=attempt,
@@ -50,4 +51,7 @@ def start(
         **order_fields(request),
         **card_fields(card),
     )
-    return call_rail_if_new(intent, lambda new: acquirer.authorise(card_order(new), card=card))
+    if intent.is_replay:
+        return intent
+    authorise = partial(acquirer.authorise, card_order(intent.resource), card=card)
+    return replace(intent, resource=call_rail(intent.resource, authorise, cause=Cause.RAIL))

@@ -5,13 +5,13 @@ from datetime import datetime
 from django.db import transaction as database
 
 from payments.models import Challenge, Transaction
-from payments.outcomes import AUTHENTICATION_FAILED
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost
+from payments.rules.outcomes import AUTHENTICATION_FAILED
 from payments.services import transitions
 from payments.services.intents import FIRST_QUERY_AFTER, lock
-from payments.services.rail_choices import acquirer_of
-from payments.services.rail_orders import card_order
+from payments.services.rails.rail_choices import acquirer_of
+from payments.services.rails.rail_orders import card_order
 from payments.services.transitions import Cause
 
 

@@ -7,7 +7,7 @@ from kit.api.errors import Problem
 from merchants.models import Business
 from payments.rails import ConnectorUnavailable
 from payments.rails.protocol import AnswerLost
-from payments.services.rail_choices import bank_for
+from payments.services.rails.rail_choices import bank_for
 
 
 class UnknownBeneficiary(Problem):

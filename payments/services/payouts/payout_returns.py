@@ -1,7 +1,8 @@
 """Payout returns, received from the bank or entered by staff. Both credit the wallet.
 
 A successful payout keeps its status. Each return is a row and a ledger entry, and the payout's `amount_returned` never
-exceeds its amount. Lock order: transaction, ledger account.
+exceeds its amount. A return that can't be applied is in suspense until it is matched to a payout, or written off. Lock
+order: transaction, payout return, unapplied money, ledger account.
 """
 
 import re
@@ -16,20 +17,20 @@ from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.db.clock import database_now
 from kit.db.prepared_statements import insert, insert_if_absent
 from ledger import services as ledger
-from merchants import audit
-from merchants.audit import Actor
 from merchants.models import Business
-from payments import outcomes
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.identifiers import new_id
-from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
-from payments.services import ledger_entries, opt_in_events, transitions
+from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
+from payments.rules import outcomes
+from payments.services import suspense, transitions
 from payments.services.intents import lock
+from payments.services.return_matching import BANK, amount_left, credit, why_not
 from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 
 Applied, Why = PayoutReturn.Applied, PayoutReturn.Why
 
-BANK = Actor(name="bank")
 # Our reference of a payout at the bank: its id, with or without hyphens.
 PAYOUT_ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -53,7 +54,7 @@ def receive(
     """Record a return once per bank reference, and apply it to its payout.
 
     A successful payout is reversed, and a pending one fails. A return that can't be applied is recorded as unmatched,
-    for operators.
+    and booked to suspense.
 
     :raises DuplicateReference: the bank reference was already used for a different return
     """
@@ -77,9 +78,11 @@ def receive(
     if not insert_if_absent(payout_return):
         return _replay(notice)
     if payout is not None and applied == Applied.REVERSED:
-        _credit(payout, payout_return, actor=BANK)
+        ledger.book(credit(payout, payout_return, actor=BANK, now=now))
     elif payout is not None and applied == Applied.FAILED:
         transitions.finish(payout, outcomes.payout_failure(""), cause=Cause.RETURN, now=now)
+    else:
+        suspense.book_arrival(payout_return, now=now)
     return IdempotentResult(payout_return, is_replay=False)
 
 
@@ -87,7 +90,7 @@ def receive(
 def reverse(
     *, transaction_id: UUID, reason: str, actor: Actor, now: datetime, amount: int | None = None
 ) -> PayoutReturn | None:
-    """Credit the rest of a successful payout to the wallet. Returns None if it was already returned in full.
+    """Credit the rest of a successful payout. Returns None if it was already returned in full.
 
     The fee isn't refunded. `amount` is the rest at the time of the proposal.
 
@@ -112,31 +115,94 @@ def reverse(
         at=now,
     )
     insert(payout_return)
-    _credit(payout, payout_return, actor=actor)
+    ledger.book(credit(payout, payout_return, actor=actor, now=now))
     return payout_return
+
+
+@database.atomic
+def match(return_id: UUID, *, payout_id: UUID, reason: str, actor: Actor, now: datetime) -> None:
+    """Apply an unmatched return to a payout that staff found, and credit it.
+
+    :raises InvalidState: it isn't open, or doesn't fit the payout
+    """
+    payout = lock(payout_id)
+    payout_return = lock_open(return_id)
+    require_match(payout_return, payout)
+    payout_return.transaction, payout_return.applied, payout_return.why = payout, Applied.REVERSED, Why.NONE
+    _resolve(payout_return, reason=reason, actor=actor, now=now)
+    out = suspense.leaving(payout_return, reason=reason, now=now)
+    ledger.book_all([*out, credit(payout, payout_return, actor=actor, now=now)])
+    _record("payout_return.matched", payout_return, business=payout.business, actor=actor, now=now)
+
+
+@database.atomic
+def write_off(return_id: UUID, *, reason: str, actor: Actor, now: datetime) -> None:
+    """Take an unmatched return out of suspense without an owner.
+
+    :raises InvalidState: it isn't open
+    """
+    payout_return = lock_open(return_id)
+    _resolve(payout_return, reason=reason, actor=actor, now=now)
+    ledger.book_all(suspense.leaving(payout_return, reason=reason, now=now))
+    _record("payout_return.written_off", payout_return, business=None, actor=actor, now=now)
+
+
+def lock_open(return_id: UUID) -> PayoutReturn:
+    """Return an unmatched return without a decision, locked until the transaction ends.
+
+    :raises InvalidState: it isn't open
+    """
+    payout_return: PayoutReturn = PayoutReturn.objects.select_for_update().get(pk=return_id)
+    require_open(payout_return)
+    return payout_return
+
+
+def require_open(payout_return: PayoutReturn) -> None:
+    """:raises InvalidState: the return was applied to a payout or written off"""
+    if not payout_return.is_open:
+        raise InvalidState("This return was already applied to a payout, or written off.")
+
+
+def require_match(payout_return: PayoutReturn, payout: Transaction) -> None:
+    """Check that a return can be applied to a payout.
+
+    :raises InvalidState: it isn't a successful payout, the return doesn't fit, or the ledger can't take the amount
+    """
+    if not can_be_reversed(payout):
+        raise InvalidState(f"Only a successful payout can be reversed. {described(payout)}")
+    why = why_not(payout, amount=payout_return.amount, currency=payout_return.currency)
+    if why != Why.NONE:
+        raise InvalidState(f"The return does not match this payout: {why.label.lower()}.")
+
+
+def _resolve(payout_return: PayoutReturn, *, reason: str, actor: Actor, now: datetime) -> None:
+    payout_return.resolution, payout_return.resolved_by, payout_return.resolved_at = reason, actor.name, now
+    payout_return.save(
+        update_fields=["transaction", "applied", "why", "resolution", "resolved_by", "resolved_at"]
+    )
+
+
+def _record(
+    action: str, payout_return: PayoutReturn, *, business: Business | None, actor: Actor, now: datetime
+) -> None:
+    audit.record(
+        action=action,
+        actor=actor,
+        business=business,
+        target=str(payout_return.pk),
+        before={"state": "open"},
+        after={
+            "bank_reference": payout_return.bank_reference,
+            "amount": payout_return.amount,
+            "currency": payout_return.currency,
+            "reason": payout_return.resolution,
+        },
+        now=now,
+    )
 
 
 def can_be_reversed(transaction: Transaction) -> bool:
     return _is_payout(transaction) and transaction.status == Transaction.Status.SUCCESS
-
-
-def _credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor) -> None:
-    """Credit a return of a successful payout to the wallet, with its event and audit entry."""
-    payout.add_return(payout_return.amount)
-    opt_in_events.publish_reversal(payout, payout_return)
-    ledger.book(ledger_entries.payout_reversed(payout, payout_return))
-    audit.record(
-        action="payout.reversed",
-        actor=actor,
-        business=payout.business,
-        target=str(payout.pk),
-        after={
-            "amount": payout_return.amount,
-            "currency": payout_return.currency,
-            "reason": payout_return.reason,
-        },
-        now=payout_return.at,
-    )
 
 
 def _lock_payout(reference: str) -> tuple[Transaction | None, PayoutReturn.Why]:
@@ -163,7 +229,7 @@ def _lock_by_id(reference: str) -> Transaction | None:
 
 
 def _is_refund(reference: str) -> bool:
-    """Return whether a bank's reference is the id of a transfer payment's refund. See decision 0047."""
+    """Return whether a bank's reference is the id of a transfer payment's refund. See decision 0024."""
     if not PAYOUT_ID.fullmatch(reference):
         return False
     return CardOperation.objects.filter(pk=UUID(reference)).exclude(connector="").exists()
@@ -185,32 +251,11 @@ def _decide(
     payout: Transaction | None, missing: PayoutReturn.Why, *, amount: int, currency: str
 ) -> tuple[PayoutReturn.Applied, PayoutReturn.Why]:
     """Return how a return is applied to a locked payout. Without a payout, `missing` is the reason."""
-    why = missing if payout is None else _why_not(payout, amount=amount, currency=currency)
+    why = missing if payout is None else why_not(payout, amount=amount, currency=currency)
     if payout is None or why != Why.NONE:
         return Applied.UNMATCHED, why
     succeeded = payout.status == Transaction.Status.SUCCESS
     return Applied.REVERSED if succeeded else Applied.FAILED, Why.NONE
-
-
-def _why_not(payout: Transaction, *, amount: int, currency: str) -> PayoutReturn.Why:
-    """Return why a return can't be applied to a payout, or `Why.NONE`."""
-    if currency != payout.currency:
-        return Why.OTHER_CURRENCY
-    if payout.status == Transaction.Status.FAILED:
-        return Why.ALREADY_FAILED
-    if amount > amount_left(payout):
-        return Why.TOO_MUCH
-    if payout.status == Transaction.Status.PENDING and amount < payout.amount:
-        return Why.PARTIAL
-    return Why.NONE
-
-
-def amount_left(payout: Transaction) -> int:
-    """Return the amount of a payout that has not been returned."""
-    left = payout.amount - payout.amount_returned
-    # During an upgrade, a host with the first release may have reversed the whole payout.
-    is_reversed = left == payout.amount and Reversal.objects.filter(transaction=payout).exists()
-    return 0 if is_reversed else left
 
 
 def _replay(notice: ReturnNotice) -> IdempotentResult[PayoutReturn]:

@@ -1,6 +1,8 @@
 """Payouts from a merchant's wallet to a bank account."""
 
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -11,12 +13,14 @@ from kit.api.request_fingerprints import Fingerprint
 from ledger import services as ledger
 from merchants.models import Business
 from payments.models import Transaction
-from payments.outcomes import WALLET_TOO_LOW
+from payments.rules.outcomes import WALLET_TOO_LOW
 from payments.services import ledger_entries, transitions
 from payments.services.intents import open_intent, order_fields
-from payments.services.rail_choices import bank_for
-from payments.services.rail_orders import payout_order
-from payments.services.transitions import Cause, call_rail_if_new
+from payments.services.rails.rail_choices import bank_for, columns
+from payments.services.rails.rail_orders import payout_order
+from payments.services.rails.required_capabilities import require_payout
+from payments.services.refunds import refund_cover
+from payments.services.transitions import Cause, call_rail
 
 
 def start(
@@ -27,26 +31,34 @@ def start(
     Without an answer it stays pending. If the wallet must cover payouts and doesn't, it fails with 20051 without a
     call to the bank.
 
+    :raises NotSupported: the bank can never do what the request asks for; nothing was stored
     :raises RailUnavailable: no bank is configured, or it is unavailable
     """
+    require_payout(business, request)
     bank = bank_for(business)
     intent = _accept(
-        business=business, request=request, fingerprint=fingerprint, connector=bank.name, now=now
+        business=business, request=request, fingerprint=fingerprint, sent_to=columns(bank), now=now
     )
-    if intent.resource.awaiting != Transaction.Awaiting.RAIL:
+    if intent.is_replay or intent.resource.awaiting != Transaction.Awaiting.RAIL:
         return intent  # the wallet didn't cover it, or it is a replay
-    return call_rail_if_new(intent, lambda new: bank.send(payout_order(new)))
+    send = partial(bank.send, payout_order(intent.resource))
+    return replace(intent, resource=call_rail(intent.resource, send, cause=Cause.RAIL))
 
 
 @database.atomic
 def _accept(
-    *, business: Business, request: dict[str, Any], fingerprint: Fingerprint, connector: str, now: datetime
+    *,
+    business: Business,
+    request: dict[str, Any],
+    fingerprint: Fingerprint,
+    sent_to: dict[str, Any],
+    now: datetime,
 ) -> IdempotentResult[Transaction]:
     customer = request["customer"]
     intent = open_intent(
         business=business,
         fingerprint=fingerprint,
-        connector=connector,
+        **sent_to,
         now=now,
         request_type=Transaction.RequestType.PAYOUT,
         method=Transaction.Method.BANK,
@@ -62,11 +74,10 @@ def _accept(
 def _take_from_wallet(transaction: Transaction, *, now: datetime) -> None:
     """Debit amount and fee from the wallet, or fail the payout if the balance is required and too low."""
     fee = transitions.fee_of(transaction, captured=0)
-    booking = ledger_entries.payout_accepted(transaction, fee=fee, now=now)
-    if not settings.PAYOUT_REQUIRES_BALANCE:
-        ledger.book(booking)
-        return
+    booking = ledger_entries.payout_accepted(
+        transaction, fee=fee, is_covered=settings.PAYOUT_REQUIRES_BALANCE, now=now
+    )
     try:
-        ledger.book_if_covered(booking)
+        ledger.book(booking, reserved=lambda: refund_cover.reserved(transaction))
     except ledger.InsufficientFunds:
         transitions.finish(transaction, WALLET_TOO_LOW, cause=Cause.FUNDING, now=now)

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
-from payments.bank_statement_parser import IN, OUT
-from payments.business_days import business_day
+from ledger.models import Account, Entry, Posting
 from payments.models import CardOperation, PayoutReturn, Reconciliation, Transaction
+from payments.rules.bank_statement_parser import IN, OUT
+from payments.rules.business_days import business_day
 from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 Source = Reconciliation.Source
@@ -53,6 +54,7 @@ def between(first: datetime, last: datetime, *, source: Source) -> Iterator[Ledg
         yield from _payouts(first, last)
         yield from _returns(first, last)
         yield from _transfer_refunds(first, last)
+        yield from _top_ups(first, last)
 
 
 def _within(first: datetime, last: datetime) -> Q:
@@ -137,8 +139,14 @@ def _transfers(first: datetime, last: datetime) -> Iterator[LedgerLine]:
 
 
 def _unclaimed_transfers(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    """Transfers that no account could accept. A notification that contradicts an earlier one isn't more money."""
-    unclaimed = UnclaimedTransfer.objects.filter(received_at__gte=first, received_at__lt=last)
+    """Transfers that no account could accept. A notification that contradicts an earlier one isn't more money.
+
+    What was assigned to an account since is a transfer of that account.
+    """
+    assigned = Transfer.objects.filter(bank_reference=OuterRef("bank_reference"))
+    unclaimed = UnclaimedTransfer.objects.filter(
+        ~Exists(assigned), received_at__gte=first, received_at__lt=last
+    )
     yield from _received("unclaimed", unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT))
 
 
@@ -194,6 +202,29 @@ def _returns(first: datetime, last: datetime) -> Iterator[LedgerLine]:
             direction=IN,
             status=Transaction.Status.SUCCESS,
             may_be_missing=returned.applied == PayoutReturn.Applied.FAILED,
+        )
+
+
+def _top_ups(first: datetime, last: datetime) -> Iterator[LedgerLine]:
+    """Money that staff added to a wallet because the bank had received it. The reason may be the bank's reference."""
+    received = Posting.objects.filter(
+        entry__kind=Entry.Kind.TOP_UP,
+        account__kind=Account.Kind.WALLET,
+        entry__at__gte=first,
+        entry__at__lt=last,
+    )
+    for posting in received.select_related("entry").iterator():
+        entry = posting.entry
+        yield LedgerLine(
+            kind="top_up",
+            id=entry.cause,
+            references=(entry.cause.hex, str(entry.cause)),
+            shared_references=_non_empty(entry.note),
+            amount=posting.amount,
+            currency=entry.currency,
+            day=business_day(entry.at),
+            direction=IN,
+            status=Transaction.Status.SUCCESS,
         )
 
 

@@ -15,12 +15,12 @@ from uuid import UUID
 
 from django.db import transaction as database
 
-from merchants import audit
-from merchants.audit import Actor
-from payments.bank_statement_parser import Row
-from payments.business_days import begins_at
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.identifiers import new_id
 from payments.models import Reconciliation, ReconciliationLine
+from payments.rules.bank_statement_parser import Row
+from payments.rules.business_days import begins_at
 from payments.services.reconciliation.ledger_lines import LedgerLine, Source, between
 
 Result = ReconciliationLine.Result
@@ -57,6 +57,7 @@ class Report:
     source: Source
     first_day: date
     last_day: date
+    currency: str | None  # None: all
     findings: list[Finding]
 
     def of(self, result: Result) -> list[Finding]:
@@ -71,10 +72,11 @@ class Report:
         return all(one.result == Result.MATCHED for one in self.findings)
 
 
-def compare(rows: list[Row], *, source: Source) -> Report:
-    """Compare a statement with the ledger lines of its days and currencies. `rows` must not be empty."""
-    first, last = min(row.day for row in rows), max(row.day for row in rows)
-    currencies = {row.currency for row in rows}
+def compare(
+    rows: list[Row], *, source: Source, first: date, last: date, currency: str | None = None
+) -> Report:
+    """Compare a statement with the ledger lines of business days, in one currency or in all."""
+    rows = [row for row in rows if currency in {None, row.currency}]
     window = begins_at(first - SEARCH_MARGIN), begins_at(last + SEARCH_MARGIN + timedelta(days=1))
     entries = list(between(*window, source=source))
     findings, seen = _match(rows, entries)
@@ -84,9 +86,9 @@ def compare(rows: list[Row], *, source: Source) -> Report:
         if entry.is_certain
         and (entry.kind, entry.id) not in seen
         and first <= entry.day <= last
-        and entry.currency in currencies
+        and currency in {None, entry.currency}
     ]
-    return Report(source=source, first_day=first, last_day=last, findings=findings)
+    return Report(source=source, first_day=first, last_day=last, currency=currency, findings=findings)
 
 
 def _match(rows: list[Row], entries: Iterable[LedgerLine]) -> tuple[list[Finding], set[tuple[str, UUID]]]:
@@ -170,6 +172,7 @@ def record(report: Report, *, file_name: str, content: bytes, actor: Actor, now:
         file_hash=hashlib.sha256(content).hexdigest(),
         first_day=report.first_day,
         last_day=report.last_day,
+        currency=report.currency or "",
         actor=actor.name,
         at=now,
         **report.counts,
@@ -180,7 +183,7 @@ def record(report: Report, *, file_name: str, content: bytes, actor: Actor, now:
         actor=actor,
         business=None,
         target=str(made.pk),
-        after={"file": made.file_name, **report.counts},
+        after={"file": made.file_name, "currency": report.currency or "all", **report.counts},
         now=now,
     )
     return made

@@ -20,8 +20,8 @@ from django.db.models import Case, Count, F, Max, Q, QuerySet, Sum, When
 from django.db.models.functions import TruncHour
 
 from kit.db.prepared_statements import insert_if_absent
-from kit.time_ordered_ids import earliest_id
-from kit.time_zones import day_begins
+from kit.time.time_ordered_ids import earliest_id
+from kit.time.time_zones import day_begins
 from merchants.models import Business
 from payments.models import CountedDay, HourlyTotals, Transaction
 

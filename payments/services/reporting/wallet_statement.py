@@ -6,6 +6,7 @@ from uuid import UUID
 
 from ledger.models import Entry, Posting
 from payments.models import PayoutReturn, SettlementBatch, Transaction
+from payments.services.refunds import refused_returns
 from virtual_accounts.models import UnappliedMoney
 
 Kind = Entry.Kind
@@ -71,7 +72,20 @@ def _unapplied_transfers(ids: Iterable[UUID]) -> dict[UUID, Cause]:
     rows = UnappliedMoney.objects.filter(transfer__in=ids).values_list(
         "transfer_id", "pk", "transfer__sender_name"
     )
-    return {transfer: Cause(str(pk), pk, name) for transfer, pk, name in rows}
+    return {transfer: Cause(str(pk), pk, name) for transfer, pk, name in rows} | _after_refused_returns(ids)
+
+
+def _after_refused_returns(payouts: Iterable[UUID]) -> dict[UUID, Cause]:
+    """Return the unapplied transfers that were decided about after these payouts were refused."""
+    references = Transaction.objects.filter(pk__in=payouts).values_list("pk", "reference")
+    of_payouts = {
+        payout: money for payout, reference in references if (money := refused_returns.money_of(reference))
+    }
+    found = UnappliedMoney.objects.select_related("transfer").in_bulk(of_payouts.values())
+    return {
+        payout: Cause(str(money), money, found[money].transfer.sender_name)
+        for payout, money in of_payouts.items()
+    }
 
 
 # The kinds of entries that change a wallet, with their labels.

@@ -10,10 +10,11 @@ from uuid import UUID
 from django.db import transaction as database
 
 from ledger import services as ledger
-from merchants import audit
-from merchants.audit import Actor
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.services import ledger_entries, opt_in_events
+from payments.services import ledger_entries
+from payments.services.events import opt_in_events
 from payments.services.settlement import batch_transitions, batches
 
 SettleStatus = Transaction.SettleStatus

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from kit.db.paged_reading import in_pages
-from kit.tables import Column, Table, amounts, attributes
+from kit.files.tables import Column, Table, amounts, attributes
 from payments.models import SettlementBatch, SettlementItem
 
 TOGETHER = 2_000  # items read at once

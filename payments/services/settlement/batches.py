@@ -16,7 +16,6 @@ from django.db.models.functions import TruncDate
 
 from kit.db.prepared_statements import insert_if_absent
 from merchants.models import Business
-from payments import business_days
 from payments.identifiers import new_id
 from payments.models import (
     COLLECTED,
@@ -28,6 +27,7 @@ from payments.models import (
     Transaction,
     TransactionQuerySet,
 )
+from payments.rules import business_days
 from payments.services.settlement import batch_transitions
 from payments.services.settlement.insert_select import insert_selected
 
@@ -181,14 +181,18 @@ def _lock_next(batch: SettlementBatch) -> list[UUID]:
     them would take longer than the one before it. Payments that were committed late are found by the last chunk,
     which reads the whole day.
     """
-    unsettled = _unsettled(batch.business_id, batch.currency, batch.day).order_by("finished_at")
-    locked = unsettled.select_for_update().values_list("pk", flat=True)
+    unsettled = _unsettled(batch.business_id, batch.currency, batch.day)
+    in_order = unsettled.order_by("finished_at").values_list("pk", flat=True)
     # All items are payments until the batch is complete. A join might be planned for all of them, and a filter on
     # their kind, too.
     last = batch.items.order_by("-pk").values("transaction")[:1]
     reached = Transaction.objects.filter(pk=last).values_list("finished_at", flat=True).first()
-    following = list(locked.filter(finished_at__gte=reached)[:CHUNK]) if reached is not None else []
-    return following or list(locked[:CHUNK])
+    chosen = list(in_order.filter(finished_at__gte=reached)[:CHUNK]) if reached is not None else []
+    chosen = chosen or list(in_order[:CHUNK])
+    # Rows are locked by id, as everywhere (`kit.db.locks`).
+    return list(
+        unsettled.filter(pk__in=chosen).order_by("pk").select_for_update().values_list("pk", flat=True)
+    )
 
 
 def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:

@@ -1,24 +1,29 @@
-"""The four-eyes rule: one staff member proposes an action that moves money, and another confirms it.
+"""The four-eyes rule: one staff member proposes what moves money or changes rights, and another confirms it.
 
 Every action of `staff_actions` needs a second person where `FOUR_EYES` is on; rejecting a batch moves no money and is
 not one of them. Without `FOUR_EYES`, an action is performed at once. With it, the action is stored and performed once when a second
 person confirms it, under the lock of the proposal and after another check of the required state.
+
+One exception: while an installation has one active superuser, that person changes users and groups alone, because only
+superusers can confirm it. So the first superuser appoints the first colleague; see decision 0066.
 """
 
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
 from django.db import transaction as database
 
 from kit.db.prepared_statements import insert_if_absent
-from merchants import audit
-from merchants.audit import Actor
 from merchants.models import User
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.identifiers import new_id
 from payments.models import InvalidState, Proposal
 from payments.services.staff import staff_actions
-from payments.services.staff.staff_actions import AfterCommit, StaffAction
+from payments.services.staff.staff_action import StaffAction
+from payments.services.staff.staff_actions import AfterCommit
 
 State = Proposal.State
 LIFETIME = timedelta(days=3)
@@ -41,6 +46,16 @@ class NotPermitted(InvalidState):
     default_detail = "You don't have permission to do this."
 
 
+class MadeByEarlierRelease(InvalidState):
+    default_detail = "This proposal doesn't say what it was made about. Decline it, and propose it again."
+
+
+class RightIsNewer(InvalidState):
+    default_detail = (
+        "You got the right to confirm this after it was proposed. Another person must confirm it."
+    )
+
+
 class SamePerson(InvalidState):
     default_detail = "Another person must confirm what you propose."
 
@@ -48,10 +63,11 @@ class SamePerson(InvalidState):
 def submit(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> Proposal | None:
     """Perform an action at once, or store and return it as a proposal if `FOUR_EYES` is on.
 
-    :raises Problem: the state does not allow it.
-    :raises AlreadyProposed: another proposal about the same target is open.
+    :raises Problem: the state does not allow it
+    :raises AlreadyProposed: another proposal about the same target is open
+    :raises NotPermitted: the user has the right to the form, but not to the action
     """
-    if settings.FOUR_EYES:
+    if settings.FOUR_EYES and action.needs_second_person and not is_alone(user, action.kind):
         return _propose(action, user=user, actor=actor, now=now)
     with database.atomic():
         after_commit = staff_actions.perform(action, actor=actor, now=now)
@@ -59,14 +75,23 @@ def submit(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> P
     return None
 
 
+def is_alone(user: User, kind: str) -> bool:
+    """Return whether a superuser changes rights while there is no other one who could confirm it."""
+    others = User.objects.filter(is_active=True, is_staff=True, is_superuser=True).exclude(pk=user.pk)
+    return kind in staff_actions.OF_SUPERUSERS and user.is_superuser and not others.exists()
+
+
 def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Proposal:
     """Perform an action that another person has proposed.
 
-    :raises NotOpen: it was already decided, or it has expired.
-    :raises SamePerson: the user has proposed it.
-    :raises NotPermitted: the user may not perform it.
-    :raises ProposerNotPermitted: the person who proposed it has lost that permission since.
-    :raises Problem: the state does not allow it any more; the proposal stays open.
+    :raises NotOpen: it was already decided, or it has expired
+    :raises SamePerson: the user has proposed it
+    :raises NotPermitted: the user may not perform it
+    :raises RightIsNewer: the user got the right after the proposal was made
+    :raises MadeByEarlierRelease: it doesn't say what it was made about
+    :raises ProposerNotPermitted: the person who proposed it has lost that permission since
+    :raises Changed: what it was made about has changed; the proposal stays open
+    :raises Problem: the state does not allow it any more; the proposal stays open
     """
     expire_overdue(now=now)
     with database.atomic():
@@ -75,6 +100,10 @@ def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Pr
             raise SamePerson
         if not _may_perform(user.pk, proposal):
             raise NotPermitted
+        if proposal.made_about is None or proposal.confirmers is None:
+            raise MadeByEarlierRelease
+        if user.pk not in proposal.confirmers:
+            raise RightIsNewer
         if not _may_perform(proposal.proposed_by_id, proposal):
             raise ProposerNotPermitted
         after_commit = staff_actions.perform(_action_of(proposal), actor=actor, now=now)
@@ -87,7 +116,7 @@ def confirm(proposal_id: UUID, *, user: User, actor: Actor, now: datetime) -> Pr
 def decline(proposal_id: UUID, *, user: User, reason: str, actor: Actor, now: datetime) -> Proposal:
     """Close a proposal without performing it: decline it, or withdraw one's own.
 
-    :raises NotOpen: it was already decided, or it has expired.
+    :raises NotOpen: it was already decided, or it has expired
     """
     expire_overdue(now=now)
     with database.atomic():
@@ -106,6 +135,8 @@ def expire_overdue(*, now: datetime) -> None:
 
 
 def _propose(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> Proposal:
+    if not staff_actions.may_confirm(user, action.kind):
+        raise NotPermitted
     expire_overdue(now=now)
     with database.atomic():
         proposal = Proposal(
@@ -116,6 +147,8 @@ def _propose(action: StaffAction, *, user: User, actor: Actor, now: datetime) ->
             currency=action.currency,
             amount=action.amount,
             parameters=dict(action.parameters),
+            made_about=dict(action.made_about),
+            confirmers=_confirmers(action.kind),
             reason=action.reason,
             evidence=action.evidence,
             proposed_by=user,
@@ -135,6 +168,7 @@ def _propose(action: StaffAction, *, user: User, actor: Actor, now: datetime) ->
                 "amount": proposal.amount,
                 "currency": proposal.currency,
                 "parameters": proposal.parameters,
+                "made_about": proposal.made_about,
                 "reason": proposal.reason,
                 "evidence": proposal.evidence,
             },
@@ -157,7 +191,13 @@ def _lock_open(proposal_id: UUID) -> Proposal:
 def _may_perform(user_id: int, proposal: Proposal) -> bool:
     """Return whether a staff member may perform it now. Reads the permissions from the database, not the session."""
     person = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
-    return person is not None and person.has_perm(staff_actions.PERMISSIONS[proposal.action])
+    return person is not None and staff_actions.may_confirm(person, proposal.action)
+
+
+def _confirmers(kind: Proposal.Action) -> list[int]:
+    """Return the ids of the people who may perform an action now. Later rights don't count: see decision 0066."""
+    may = ModelBackend().with_perm(staff_actions.PERMISSIONS[kind]).filter(is_staff=True)
+    return sorted(person.pk for person in may if staff_actions.may_confirm(person, kind))
 
 
 def _action_of(proposal: Proposal) -> StaffAction:
@@ -170,6 +210,7 @@ def _action_of(proposal: Proposal) -> StaffAction:
         reason=proposal.reason,
         evidence=proposal.evidence,
         parameters=proposal.parameters,
+        made_about=proposal.made_about or {},
     )
 
 

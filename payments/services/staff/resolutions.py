@@ -10,16 +10,25 @@ from uuid import UUID
 from django.db import transaction as database
 
 from kit.db.clock import database_now
-from merchants import audit
-from merchants.audit import Actor
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.outcomes import COMPLETED, REVERSED, UNSPECIFIED_FAILURE, Outcome, payout_failure
 from payments.rails.protocol import RailAnswer
+from payments.rules.outcomes import COMPLETED, UNSPECIFIED_FAILURE, Outcome, payout_failure
 from payments.services import operations, transitions
 from payments.services.intents import lock
 from payments.services.transitions import Cause
 
 Awaiting = Transaction.Awaiting
+
+
+class ApprovedInPart(InvalidState):
+    """The charge can't stand: the acquirer approved a smaller amount than the payment's."""
+
+    default_detail = (
+        "The acquirer approved only a part of this payment, so it can't succeed. Have the acquirer reverse that part, "
+        "and resolve this as succeeded."
+    )
 
 
 class QueryInProgress(InvalidState):
@@ -43,20 +52,20 @@ def resolve_transaction(
     If it awaits a reversal, `succeeded` refers to the reversal: the payment fails. If the reversal failed, the charge
     stands and the payment succeeds.
 
-    :raises OutcomeKnown: it doesn't await a rail's answer.
-    :raises QueryInProgress: another process is querying its rail.
+    :raises OutcomeKnown: it doesn't await a rail's answer
+    :raises ApprovedInPart: the acquirer approved a part, which can't become the payment
+    :raises QueryInProgress: another process is querying its rail
     """
     transaction = lock(transaction_id)
     awaited = transaction.awaiting
-    if not is_unknown(transaction):
-        raise OutcomeKnown
+    require_resolvable(transaction, succeeded=succeeded)
     _require_unleased(transaction)
     if awaited == Awaiting.REVERSAL and succeeded:
-        transitions.finish(transaction, REVERSED, cause=Cause.STAFF, now=now)
+        transitions.finish(transaction, transaction.reversed_outcome, cause=Cause.STAFF, now=now)
     else:
         took_place = succeeded != (awaited == Awaiting.REVERSAL)
         outcome = COMPLETED if took_place else _failure_of(transaction)
-        transitions.apply_resolution(transaction, RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now)
+        transitions.apply_outcome(transaction, RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now)
     _record(
         transaction,
         target=transaction.pk,
@@ -75,8 +84,8 @@ def resolve_operation(
 ) -> CardOperation:
     """Resolve a capture, void or refund.
 
-    :raises OutcomeKnown: it is not pending.
-    :raises QueryInProgress: another process is querying its rail.
+    :raises OutcomeKnown: it is not pending
+    :raises QueryInProgress: another process is querying its rail
     """
     transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=operation_id))
     pending = CardOperation.objects.unanswered().select_for_update()
@@ -105,6 +114,18 @@ def _require_unleased(unknown: Transaction | CardOperation) -> None:
     leased_until = unknown.query_leased_until
     if leased_until is not None and leased_until > database_now():
         raise QueryInProgress
+
+
+def require_resolvable(transaction: Transaction, *, succeeded: bool) -> None:
+    """Check that the outcome is unknown, and that this can be the outcome.
+
+    :raises OutcomeKnown: it doesn't await a rail's answer
+    :raises ApprovedInPart: a charge of the full amount would be booked
+    """
+    if not is_unknown(transaction):
+        raise OutcomeKnown
+    if transaction.is_partly_approved and not succeeded:
+        raise ApprovedInPart
 
 
 def is_unknown(transaction: Transaction) -> bool:

@@ -1,42 +1,43 @@
-"""Staff actions that move money, and their permissions.
+"""Staff actions that move money or change rights, and their permissions.
 
 An action is a value, so it can be performed at once, or stored as a proposal and performed when it is confirmed
-(`four_eyes`). Every action checks the required state under a lock when it is performed.
+(`four_eyes`). Every action checks under a lock that what it was made about is unchanged when it is performed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from django.contrib.auth.models import AnonymousUser
+
 from ledger import services as ledger
-from merchants.audit import Actor
-from merchants.models import Business
+from merchants.models import Business, User
+from merchants.people.audit import Actor
 from payments.models import CardOperation, InvalidState, Proposal, SettlementBatch, Transaction
+from payments.rules.settlement_transitions import BATCH_TRANSITIONS
+from payments.services import return_matching
+from payments.services.intents import lock
 from payments.services.payouts import payout_returns
-from payments.services.settlement import batch_decisions
-from payments.services.staff import resolutions
+from payments.services.settlement import batch_decisions, batch_transitions
+from payments.services.staff import account_declarations, made_about, resolutions, rights, suspense_actions
+from payments.services.staff.made_about import MadeAbout
+from payments.services.staff.staff_action import StaffAction
 from payments.services.state_descriptions import described
 from payments.services.transfers import unapplied_decisions
-from payments.settlement_transitions import BATCH_TRANSITIONS
 from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.services import unapplied_queries
 
 Action = Proposal.Action
 AfterCommit = Callable[[], object]  # calls a rail, so it must run outside a database transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaffAction:
-    """An action with its target. Amounts are minor units."""
+class Changed(InvalidState):
+    """The decision could mean something else than its maker saw."""
 
-    kind: Proposal.Action
-    target: UUID
-    business: Business
-    currency: str
-    amount: int
-    reason: str
-    evidence: str = ""
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    default_detail = (
+        "What this was made about has changed, so it may mean something else. Nothing was done. "
+        "Look at the present state and decide again."
+    )
 
 
 PERMISSIONS: dict[str, str] = {
@@ -48,19 +49,40 @@ PERMISSIONS: dict[str, str] = {
     Action.REVERSE_PAYOUT: "payments.add_payoutreturn",
     Action.RESOLVE_TRANSACTION: "payments.resolve_unknown",
     Action.RESOLVE_OPERATION: "payments.resolve_unknown",
+    Action.ASSIGN_UNCLAIMED: "virtual_accounts.change_unclaimedtransfer",
+    Action.WRITE_OFF_UNCLAIMED: "virtual_accounts.change_unclaimedtransfer",
+    Action.MATCH_RETURN: "payments.add_payoutreturn",
+    Action.WRITE_OFF_RETURN: "payments.add_payoutreturn",
+    Action.CHANGE_USER: "merchants.change_user",
+    Action.CHANGE_GROUP: "auth.change_group",
+    Action.AGREE_FEE: "payments.add_tariff",
+    Action.CHOOSE_CONNECTORS: "payments.change_railchoice",
+    Action.DECLARE_ACCOUNT: "payments.add_accountdeclaration",
 }
+OF_SUPERUSERS = {Action.CHANGE_USER, Action.CHANGE_GROUP}  # the permission alone isn't enough
+
+
+def may_confirm(person: User | AnonymousUser, kind: str) -> bool:
+    """Return whether a person has the right to an action that another one proposed."""
+    return person.has_perm(PERMISSIONS[kind]) and (person.is_superuser or kind not in OF_SUPERUSERS)
 
 
 def top_up(*, business: Business, currency: str, amount: int, cause: UUID, reason: str) -> StaffAction:
     return StaffAction(
-        kind=Action.TOP_UP, target=cause, business=business, currency=currency, amount=amount, reason=reason
+        kind=Action.TOP_UP,
+        target=cause,
+        business=business,
+        currency=currency,
+        amount=amount,
+        reason=reason,
+        made_about=made_about.top_up(business, currency),
     )
 
 
 def batch_decision(batch: SettlementBatch, kind: Proposal.Action, *, reason: str) -> StaffAction:
     """Return the approval or release of a batch.
 
-    :raises InvalidState: the batch's state doesn't allow it.
+    :raises InvalidState: the batch's state doesn't allow it
     """
     after = {Action.APPROVE_BATCH: "approved", Action.RELEASE_BATCH: "released"}[kind]
     if after not in BATCH_TRANSITIONS[batch.state]:
@@ -72,6 +94,7 @@ def batch_decision(batch: SettlementBatch, kind: Proposal.Action, *, reason: str
         currency=batch.currency,
         amount=batch.net,
         reason=reason,
+        made_about=made_about.batch(batch),
     )
 
 
@@ -85,7 +108,7 @@ def unapplied_decision(
 ) -> StaffAction:
     """Return the credit or return of unapplied money.
 
-    :raises NotOpen: it was already decided.
+    :raises NotOpen: it was already decided
     :raises SenderKnown: a return names an account although the bank named the sender's
     :raises SenderUnknown: neither the return nor the bank names an account
     """
@@ -104,18 +127,20 @@ def unapplied_decision(
         amount=money.amount,
         reason=reason,
         parameters={name: value for name, value in named.items() if value},
+        made_about=made_about.unapplied(money),
     )
 
 
 def payout_reversal(payout: Transaction, *, reason: str) -> StaffAction:
     """Return the reversal of a payout.
 
-    :raises InvalidState: it isn't a successful payout.
+    :raises InvalidState: it isn't a successful payout
     """
     if not payout_returns.can_be_reversed(payout):
         raise InvalidState(f"Only a successful payout can be reversed. {described(payout)}")
-    amount = payout_returns.amount_left(payout)
-    return _about(payout, Action.REVERSE_PAYOUT, target=payout.pk, amount=amount, reason=reason)
+    amount = return_matching.amount_left(payout)
+    about = made_about.transaction(payout)
+    return _about(payout, Action.REVERSE_PAYOUT, target=payout.pk, amount=amount, reason=reason, about=about)
 
 
 def resolution(
@@ -123,16 +148,20 @@ def resolution(
 ) -> StaffAction:
     """Return the resolution of an unknown outcome.
 
-    :raises OutcomeKnown: the outcome is known.
+    :raises OutcomeKnown: the outcome is known
+    :raises ApprovedInPart: the acquirer approved a part, which can't become the payment
     """
     if isinstance(subject, CardOperation):
-        kind, transaction = Action.RESOLVE_OPERATION, subject.transaction
-        is_unknown = subject.status == CardOperation.Status.PENDING
+        kind, transaction, about = (
+            Action.RESOLVE_OPERATION,
+            subject.transaction,
+            made_about.operation(subject),
+        )
+        if subject.status != CardOperation.Status.PENDING:
+            raise resolutions.OutcomeKnown
     else:
-        kind, transaction = Action.RESOLVE_TRANSACTION, subject
-        is_unknown = resolutions.is_unknown(subject)
-    if not is_unknown:
-        raise resolutions.OutcomeKnown
+        kind, transaction, about = Action.RESOLVE_TRANSACTION, subject, made_about.transaction(subject)
+        resolutions.require_resolvable(subject, succeeded=succeeded)
     return _about(
         transaction,
         kind,
@@ -141,14 +170,20 @@ def resolution(
         reason=reason,
         evidence=evidence,
         parameters={"outcome": "succeeded" if succeeded else "failed"},
+        about=about,
     )
 
 
 def perform(action: StaffAction, *, actor: Actor, now: datetime) -> AfterCommit | None:
     """Perform an action in the caller's transaction. If it returns a function, call that after the commit.
 
-    :raises Problem: the state doesn't allow it, or no longer does.
+    :raises Changed: what it was made about has changed
+    :raises Problem: the state doesn't allow it, or no longer does
     """
+    made_now = _LOCK_AND_MAKE[action.kind](action)
+    if made_now.made_about != action.made_about:
+        changes = made_about.differences(action.made_about, made_now.made_about, action.currency)
+        raise Changed(f"{Changed.default_detail} Since then: {changes}.")
     return _PERFORM[action.kind](action, actor, now)
 
 
@@ -160,6 +195,7 @@ def _about(
     amount: int,
     reason: str,
     evidence: str = "",
+    about: MadeAbout,
     parameters: Mapping[str, str] | None = None,
 ) -> StaffAction:
     return StaffAction(
@@ -171,12 +207,66 @@ def _about(
         reason=reason,
         evidence=evidence,
         parameters=parameters or {},
+        made_about=about,
     )
+
+
+def _lock_top_up(action: StaffAction) -> StaffAction:
+    ledger.lock_for_top_up(action.owner, action.currency)
+    return top_up(
+        business=action.owner,
+        currency=action.currency,
+        amount=action.amount,
+        cause=action.target,
+        reason=action.reason,
+    )
+
+
+def _lock_batch(action: StaffAction) -> StaffAction:
+    return batch_decision(batch_transitions.lock(action.target), action.kind, reason=action.reason)
+
+
+def _lock_unapplied(action: StaffAction) -> StaffAction:
+    locked = unapplied_queries.lock(action.target)
+    return unapplied_decision(locked, action.kind, reason=action.reason, **action.parameters)
+
+
+def _lock_payout(action: StaffAction) -> StaffAction:
+    return payout_reversal(lock(action.target), reason=action.reason)
+
+
+def _lock_transaction(action: StaffAction) -> StaffAction:
+    return resolution(
+        lock(action.target), succeeded=_succeeded(action), reason=action.reason, evidence=action.evidence
+    )
+
+
+def _lock_operation(action: StaffAction) -> StaffAction:
+    transaction = lock(CardOperation.objects.values_list("transaction_id", flat=True).get(pk=action.target))
+    operation = CardOperation.objects.select_for_update().get(pk=action.target)
+    operation.transaction = transaction
+    return resolution(operation, succeeded=_succeeded(action), reason=action.reason, evidence=action.evidence)
+
+
+# Lock the target, then make the same action about its present state.
+_LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
+    Action.TOP_UP: _lock_top_up,
+    Action.APPROVE_BATCH: _lock_batch,
+    Action.RELEASE_BATCH: _lock_batch,
+    Action.CREDIT_UNAPPLIED: _lock_unapplied,
+    Action.RETURN_UNAPPLIED: _lock_unapplied,
+    Action.REVERSE_PAYOUT: _lock_payout,
+    Action.RESOLVE_TRANSACTION: _lock_transaction,
+    Action.RESOLVE_OPERATION: _lock_operation,
+    **suspense_actions.LOCK_AND_MAKE,
+    **dict.fromkeys(rights.ACTIONS, rights.lock_and_make),
+    Action.DECLARE_ACCOUNT: account_declarations.make_again,
+}
 
 
 def _top_up(action: StaffAction, actor: Actor, now: datetime) -> None:
     is_new = ledger.top_up(
-        business=action.business,
+        business=action.owner,
         currency=action.currency,
         amount=action.amount,
         reason=action.reason,
@@ -237,7 +327,7 @@ def _resolve_operation(action: StaffAction, actor: Actor, now: datetime) -> None
 
 
 def _succeeded(action: StaffAction) -> bool:
-    return action.parameters["outcome"] == "succeeded"
+    return bool(action.parameters["outcome"] == "succeeded")
 
 
 _PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], AfterCommit | None]] = {
@@ -249,4 +339,7 @@ _PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], AfterCommit | None]
     Action.REVERSE_PAYOUT: _reverse_payout,
     Action.RESOLVE_TRANSACTION: _resolve_transaction,
     Action.RESOLVE_OPERATION: _resolve_operation,
+    **suspense_actions.PERFORM,
+    **dict.fromkeys(rights.ACTIONS, rights.perform),
+    Action.DECLARE_ACCOUNT: account_declarations.perform,
 }

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from django.db import transaction as database
 
-from merchants import audit
-from merchants.audit import Actor
-from payments.outcomes import ACCOUNT_DEACTIVATED
+from merchants.people import audit
+from merchants.people.audit import Actor
+from payments.rules.outcomes import ACCOUNT_DEACTIVATED
 from payments.services import transitions
 from payments.services.intents import lock_of_sessions
 from payments.services.transitions import Cause

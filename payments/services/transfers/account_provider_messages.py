@@ -1,4 +1,4 @@
-"""Send messages to the account provider in separate threads, and repeat each until it is answered. Decision 0046.
+"""Send messages to the account provider in separate threads, and repeat each until it is answered. Decision 0027.
 
 A hanging provider only blocks its own slots. Other tasks and queries to other rails are not delayed.
 """
@@ -9,9 +9,9 @@ from functools import partial
 import structlog
 
 from kit.db.clock import database_now
-from payments.services.rail_queries import parallel_calls, query_leases
-from payments.services.rail_queries.parallel_calls import CallGroup, RailCall, Reply
-from payments.services.rail_queries.query_leases import Lane
+from payments.services.rails.rail_queries import parallel_calls, query_leases
+from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
+from payments.services.rails.rail_queries.query_leases import Lane
 from virtual_accounts.models import ProviderMessage
 from virtual_accounts.providers import account_provider
 from virtual_accounts.services import provider_messages
@@ -24,6 +24,8 @@ RUN_TIME = 1.0  # seconds that a run collects answers; later ones are recorded b
 
 def send_due() -> int:
     """Send due messages until none is left or the run's time is over, and return the number of answers."""
+    if not ProviderMessage.objects.unanswered().exists():
+        return 0  # nearly always; a lease has several statements
     ends_at = time.monotonic() + RUN_TIME
     calls, answered = CallGroup(late=_record_late), 0
     try:

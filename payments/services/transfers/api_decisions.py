@@ -1,7 +1,7 @@
 """Decisions about unapplied transfers over the API, if the business allows it.
 
 A decision consists of its kind and, for a return, the destination account, but not of its reason. Repeating a decision
-is a replay, even if another person made it first. Decision 0048.
+is a replay, even if another person made it first, or the bank has refused the return since. Decision 0030.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from kit.api.replays import IdempotentResult
-from merchants.audit import Actor
 from merchants.models import Business
+from merchants.people.audit import Actor
 from payments.models import Transaction
-from payments.services import rail_choices
 from payments.services.intents import find_of
+from payments.services.rails import rail_choices
 from payments.services.transfers import return_destinations, unapplied_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
@@ -31,8 +31,8 @@ class KeyMayNotDecide(Problem):
     status_code = status.HTTP_403_FORBIDDEN
     default_code = "key_may_not_decide"
     default_detail = (
-        "Your business does not let API keys decide about unapplied transfers. Decide in the dashboard, or ask "
-        "your operator to turn the setting on."
+        "Your business does not let API keys decide about unapplied transfers. Decide in the dashboard, or ask an "
+        "owner of the business to turn on `API keys may decide about unapplied transfers` under Settings."
     )
 
 
@@ -85,8 +85,12 @@ def return_to_sender(
     with database.atomic():
         money = _lock(business, unapplied_id)
         return_destinations.refuse_beside_sender(money.transfer, destination)
-        if money.state == State.RETURNED and _is_same_return(money, destination):
+        if money.reference and _is_same_return(money, destination):
             return IdempotentResult(money, is_replay=True)
+        if money.state == State.RETURNED:
+            raise unapplied_decisions.NotOpen(
+                "This money was already returned to another account.", differs=["destination"]
+            )
         _require_open(money)
         opened = unapplied_decisions.return_locked(
             money,
@@ -114,7 +118,7 @@ def _lock(business: Business, unapplied_id: UUID) -> UnappliedMoney:
 
 def _require_open(money: UnappliedMoney) -> None:
     if not money.is_open:
-        raise unapplied_decisions.NotOpen
+        raise unapplied_decisions.NotOpen(f"This money was already {money.state}.")
 
 
 def _is_same_return(money: UnappliedMoney, destination: Mapping[str, str] | None) -> bool:

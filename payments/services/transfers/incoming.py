@@ -1,10 +1,11 @@
 """Apply incoming bank transfers to payments.
 
-The session, the payment, the ledger and the event change in one database transaction. Lock order: session,
-transaction, ledger account.
+The session, the payment, the ledger and the event change in one database transaction. Lock order: account,
+session, transaction, ledger account.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,29 +14,27 @@ from django.db import transaction as database
 from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.db.clock import database_now
 from ledger import services as ledger
-from ledger.services import Booking
+from ledger.services import LARGEST_ENTRY
 from merchants.models import Business
-from payments.fees import Flow
 from payments.fingerprints import generated_fingerprint
 from payments.models import Transaction
-from payments.outcomes import Outcome, amount_mismatch, transfer_received
-from payments.services import fee_rules, ledger_entries, opt_in_events, transitions
+from payments.rules.fees import Flow
+from payments.rules.outcomes import Outcome, amount_mismatch, transfer_received
+from payments.services import fee_rules, ledger_entries, suspense, transitions
+from payments.services.events import opt_in_events
 from payments.services.intents import lock_of_session, open_intent
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
 from virtual_accounts.services import transfer_matching, unclaimed_transfers
-from virtual_accounts.services.transfer_matching import Notice, UnknownAccount
+from virtual_accounts.services.transfer_matching import Notice, NumberReassigned, UnknownAccount
 
 __all__ = ["Notice", "receive", "receive_notification"]
 
 Why = UnclaimedTransfer.Why
 
 UNCLAIMED = "unclaimed"  # the response for a transfer that no account can accept
-# Minor units of one entry. A balance of up to 2**63 has room for hundreds of these.
-LARGEST_ENTRY = 10**16
 
 
-@database.atomic
 def receive(
     notice: Notice, *, owner: Business | None = None, clock: Callable[[], datetime] = database_now
 ) -> IdempotentResult[Transfer]:
@@ -44,15 +43,25 @@ def receive(
     :raises UnknownAccount: no account has or had the number; with `owner`, no account of that business
     :raises DuplicateReference: the bank's reference was already used for a different transfer
     """
-    received = transfer_matching.receive(notice, owner=owner, clock=clock)
+    while True:
+        # Each try is a transaction of its own, since locks of two accounts at once could deadlock.
+        with suppress(NumberReassigned):
+            return _receive_once(notice, owner=owner, clock=clock)
+
+
+@database.atomic
+def _receive_once(
+    notice: Notice, *, owner: Business | None, clock: Callable[[], datetime]
+) -> IdempotentResult[Transfer]:
+    received = transfer_matching.record(notice, owner=owner, clock=clock)
     transfer = received.resource
     if received.is_replay:
         return received
     if transfer.session is not None:
         _settle(transfer, transfer.session)
     if transfer.is_unapplied:
-        opt_in_events.publish_unapplied(transfer)
-        ledger.book(_unapplied(transfer))
+        opt_in_events.publish_unapplied(transfer.unapplied, now=transfer.received_at)
+        ledger.book(ledger_entries.unapplied_in(transfer, now=transfer.received_at))
     return received
 
 
@@ -76,7 +85,7 @@ def receive_notification(
     """
     recorded = unclaimed_transfers.find(notice)
     if recorded is not None:
-        return _replay(recorded, notice, now=clock())
+        return _kept_before(recorded, notice, now=clock())
     if notice.amount > LARGEST_ENTRY:
         return _keep_unclaimed(notice, Why.AMOUNT_TOO_LARGE, now=clock())
     try:
@@ -101,15 +110,19 @@ def _keep_unclaimed(
     if transfer_matching.is_recorded(notice.bank_reference):
         unclaimed_transfers.record(notice, Why.CONFLICT, now=now)
         raise transfer_matching.other_content()
-    if unclaimed_transfers.record(notice, why, now=now):
+    with database.atomic():
+        kept = unclaimed_transfers.record(notice, why, now=now)
+        if kept is not None:
+            suspense.book_arrival(kept, now=now)
+    if kept is not None:
         return IdempotentResult(_unclaimed(notice, why), is_replay=False)
     recorded = unclaimed_transfers.find(notice)  # a concurrent notification was first
     if recorded is None:
         raise UnclaimedTransfer.DoesNotExist
-    return _replay(recorded, notice, now=now)
+    return _kept_before(recorded, notice, now=now)
 
 
-def _replay(
+def _kept_before(
     recorded: UnclaimedTransfer, notice: Notice, *, now: datetime
 ) -> IdempotentResult[NotificationReceipt]:
     if not unclaimed_transfers.has_content(recorded, notice):
@@ -136,16 +149,6 @@ def _outcome(transfer: Transfer, session: Session) -> Outcome:
         )
     return amount_mismatch(
         expected=session.expected_amount, received=transfer.amount, currency=transfer.currency
-    )
-
-
-def _unapplied(transfer: Transfer) -> Booking:
-    return ledger_entries.unapplied_in(
-        transfer=transfer.pk,
-        business_id=transfer.account.business_id,
-        currency=transfer.currency,
-        amount=transfer.amount,
-        now=transfer.received_at,
     )
 
 

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from kit import banks
 from kit.api.errors import Problem
-from kit.api.field_errors import NOT_ALLOWED_HERE, error
+from kit.api.fields.field_errors import NOT_ALLOWED_HERE, error
 from virtual_accounts.models import Transfer
 
 DESTINATION_REQUIRED = (

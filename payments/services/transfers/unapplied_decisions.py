@@ -1,12 +1,14 @@
 """Credit unapplied money to the business, or return it to the sender.
 
-Both credit the wallet first. A return then debits it at once, by a payout without a fee. If that payout fails, the
-money is in the wallet, as after any failed payout.
+Both credit the wallet first. A return then debits it at once, by a payout without a fee. If the bank refuses that
+payout, the money is unapplied and open again (`refused_returns`).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction as database
@@ -17,19 +19,21 @@ from kit.api.errors import Problem
 from kit.api.replays import IdempotentResult
 from ledger import services as ledger
 from ledger.services import Booking, Kind
-from merchants import audit
-from merchants.audit import Actor
-from payments import fees
+from merchants.people import audit
+from merchants.people.audit import Actor
 from payments.fingerprints import generated_fingerprint
 from payments.models import InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import PayoutBank
-from payments.services import ledger_entries, rail_choices
-from payments.services.intents import open_intent
-from payments.services.rail_orders import payout_order
+from payments.rules import fees
+from payments.services import ledger_entries
+from payments.services.intents import find_of, open_intent
+from payments.services.rails import rail_choices
+from payments.services.rails.rail_orders import payout_order
+from payments.services.refunds import refused_returns
 from payments.services.transfers import return_destinations
 from payments.services.transfers.return_destinations import Destination
-from payments.services.transitions import call_rail_if_new
+from payments.services.transitions import Cause, call_rail
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied_queries
 
@@ -69,8 +73,9 @@ def credit(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> U
 
 def credit_locked(money: UnappliedMoney, *, reason: str, actor: Actor, now: datetime) -> None:
     """Credit open money that the caller has locked."""
+    booking = _to_wallet(money, reason=reason, now=now)
     money.decide(UnappliedMoney.State.CREDITED, reason=reason, actor=actor.name, reference="", now=now)
-    ledger.book(_to_wallet(money, now=now))
+    ledger.book(booking)
     _record("unapplied.credited", money, actor=actor, now=now)
 
 
@@ -115,7 +120,10 @@ class OpenedReturn:
 
     def send(self) -> None:
         """Send the payout to the bank. Call it after the commit."""
-        call_rail_if_new(self.intent, lambda new: self.bank.send(payout_order(new)))
+        if not self.intent.is_replay:
+            payout = self.intent.resource
+            call_rail(payout, partial(self.bank.send, payout_order(payout)), cause=Cause.RAIL)
+        self.money.refresh_from_db()  # open again if the bank refused
 
 
 @database.atomic
@@ -162,7 +170,8 @@ def return_locked(
     destination = return_destinations.choose(money.transfer, named)
     return_destinations.require_currency(destination, money.currency, advice="Credit it instead.")
     bank = rail_choices.require(bank)
-    intent = _order_return(money, bank.name, destination=destination, reason=reason, now=now)
+    booking = _to_wallet(money, reason=reason, now=now)
+    intent = _order_return(money, rail_choices.columns(bank), destination=destination, reason=reason, now=now)
     money.decide(
         UnappliedMoney.State.RETURNED,
         reason=reason,
@@ -170,8 +179,9 @@ def return_locked(
         reference=intent.resource.reference,
         now=now,
     )
-    payout = ledger_entries.payout_accepted(intent.resource, fee=0, now=now)
-    ledger.book_all([_to_wallet(money, now=now), payout])
+    # Covered by the entry before it, even if the business owes more.
+    payout = ledger_entries.payout_accepted(intent.resource, fee=0, is_covered=False, now=now)
+    ledger.book_all([booking, payout])
     _record("unapplied.returned", money, actor=actor, now=now)
     return OpenedReturn(money, intent, bank)
 
@@ -214,14 +224,14 @@ def _named(transfer: Transfer, *, account_number: str, bank_code: str) -> dict[s
 
 
 def _order_return(
-    money: UnappliedMoney, connector: str, *, destination: Destination, reason: str, now: datetime
+    money: UnappliedMoney, sent_to: dict[str, Any], *, destination: Destination, reason: str, now: datetime
 ) -> IdempotentResult[Transaction]:
     """Create the payout of a return. It has no fee."""
     return open_intent(
         business=money.business,
-        reference=f"return_{money.pk.hex}",
+        reference=refused_returns.next_reference(money),
         fingerprint=generated_fingerprint(unapplied=str(money.pk)),
-        connector=connector,
+        **sent_to,
         now=now,
         request_type=Transaction.RequestType.PAYOUT,
         method=Transaction.Method.BANK,
@@ -235,15 +245,17 @@ def _order_return(
     )
 
 
-def _to_wallet(money: UnappliedMoney, *, now: datetime) -> Booking:
+def _to_wallet(money: UnappliedMoney, *, reason: str, now: datetime) -> Booking:
+    """Return the entry of a decision about open money. Call it before the decision is recorded."""
+    refused = find_of(money.business, money.reference) if money.reference else None
     return ledger_entries.unapplied_out(
-        transfer=money.transfer_id,
+        cause=refused.pk if refused else money.transfer_id,
         business_id=money.business_id,
         currency=money.currency,
         amount=money.amount,
         to=Kind.WALLET,
         now=now,
-        reason=money.reason,
+        reason=reason,
     )
 
 

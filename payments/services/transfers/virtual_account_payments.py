@@ -8,15 +8,16 @@ from uuid import UUID
 from django.db import transaction as database
 from rest_framework.exceptions import ValidationError
 
-from kit.api.field_errors import error
+from kit.api.fields.field_errors import error
 from kit.api.replays import IdempotentResult
 from kit.api.request_fingerprints import Fingerprint
-from kit.time_ordered_ids import new_id
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
 from payments.models import InvalidState, Transaction
 from payments.services import expiry
 from payments.services.intents import find_of, open_intent, order_fields
-from payments.services.link_uses import Attempt
+from payments.services.links.link_uses import Attempt
+from payments.services.rails.required_capabilities import require_transfer_payment
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services import accounts, number_pool, sessions
 
@@ -44,9 +45,10 @@ def start(
     :raises AttemptNotBegun: the attempt can't begin; nothing was stored
     :raises ValidationError: the business has no such account, or it can't accept the payment
     :raises SessionOpen: the account is static and already expects a payment
+    :raises NotSupported: the hosting bank can never do what the request asks for; nothing was stored
     :raises RailUnavailable: no hosting bank is configured
     """
-    number_pool.require_bank()
+    require_transfer_payment(request)
     opening = partial(
         _open, business=business, request=request, fingerprint=fingerprint, now=now, attempt=attempt
     )

@@ -1,5 +1,7 @@
 """Page states of users who aren't signed in: visitors, payers, invited users and those in the middle of signing in."""
 
+import re
+
 import requests
 from playwright.sync_api import Page
 
@@ -186,10 +188,14 @@ def after_many_declines(data: SampleData) -> Action:
     return action
 
 
+MERCHANT = re.compile(r"[?&]reference=")  # where payers of a challenge return to
+
+
 def decline(page: Page) -> None:
     """Decline, and open the page again."""
     address = page.url
     press(page, "Decline")
+    page.wait_for_url(MERCHANT)
     page.goto(address)
 
 
@@ -198,6 +204,7 @@ def approve(page: Page) -> None:
     address = page.url
     page.get_by_label("One-time code").fill("123456")
     press(page, "Approve")
+    page.wait_for_url(MERCHANT)
     page.goto(address)
 
 

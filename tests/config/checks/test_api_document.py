@@ -188,12 +188,12 @@ def test_has_a_broken_document_for_each_rule():
     assert BREAKS.keys() == api_document.RULES.keys()
 
 
-@pytest.mark.parametrize(
-    ("rule", "path", "value"),
-    [(rule, path, value) for rule, changes in BREAKS.items() for path, value in changes],
-)
-def test_reports_what_breaks_a_rule(document, rule, path, value):
-    assert list(api_document.RULES[rule](_set(document, path, value)))
+def test_reports_what_breaks_a_rule(subtests, document):
+    for rule, path, value in [
+        (rule, path, value) for rule, changes in BREAKS.items() for path, value in changes
+    ]:
+        with subtests.test(rule=rule, path=path):
+            assert list(api_document.RULES[rule](_set(document, path, value)))
 
 
 def test_knows_that_ours_breaks_no_rule(client):

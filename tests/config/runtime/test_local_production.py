@@ -1,5 +1,6 @@
 """`make run-production` runs all processes of production on this machine, and stops them all."""
 
+import json
 import re
 import shutil
 import signal
@@ -7,6 +8,7 @@ import stat
 import subprocess
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,16 @@ def is_running(pid):
     """Return whether a process is running. A zombie is not."""
     state = Path(f"/proc/{pid}/stat")
     return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def printed_until(text, process):
+    """Return what a process prints up to the line with a text."""
+    printed = ""
+    while text not in printed:
+        line = process.stdout.readline()
+        assert line, f"it has ended: {printed}"
+        printed += line
+    return printed
 
 
 class TestCertificate:
@@ -75,11 +87,7 @@ class TestRunProduction:
         command = [sys.executable, "-m", "config.runtime.local_production", "--port", str(port)]
         process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
         try:
-            greeting = ""
-            while "manage.py doctor" not in greeting:
-                line = process.stdout.readline()
-                assert line, f"it has ended: {greeting}"
-                greeting += line
+            greeting = printed_until("manage.py doctor", process)
             [certificate] = re.findall(r"certificate +(\S+)", greeting)
             ready = requests.get(f"https://localhost:{port}/readyz", verify=certificate, timeout=30)
             [beside] = re.findall(r"^\. .+ manage\.py doctor$", greeting, re.MULTILINE)
@@ -100,3 +108,44 @@ class TestRunProduction:
         assert set(pids) == {"postgres", "redis", "web", "worker", "requery", "beat"}
         assert not any(is_running(pid) for pid in pids.values())
         assert not Path(certificate).parent.exists()
+
+    def test_takes_payments_with_simulators(self):
+        command = [
+            sys.executable,
+            "-m",
+            "config.runtime.local_production",
+            "--simulators",
+            "--port",
+            str(free_port()),
+        ]
+        process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+        try:
+            shown = printed_until("/control", process)
+            [settings] = re.findall(r"^\. \S+settings\.sh$", shown, re.MULTILINE)
+            [call] = re.findall(r"^call\(\) .+$", shown, re.MULTILINE)
+            by_card, payout, account, by_transfer, receive = (
+                partial(self.run, settings, call.replace(".venv/bin/python", sys.executable), line)
+                for line in re.findall(r"^(?:call /|curl ).+$", shown, re.MULTILINE)
+            )
+
+            statuses = [by_card()["status"], payout()["status"]]
+            paid = by_transfer(ID=account()["id"])
+            received = receive(NUMBER=paid["virtual_account_details"]["account_number"])
+        finally:
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=120)
+
+        assert statuses == ["success", "success"]
+        assert (received["answer"]["status"], '"applied":"session"' in received["answer"]["body"]) == (
+            200,
+            True,
+        )
+        assert rest.endswith("Stopped.\n")
+
+    @staticmethod
+    def run(*lines, **names):
+        script = "\n".join(lines)
+        for name, value in names.items():
+            script = script.replace(f'"{name}"', f'"{value}"')
+        done = subprocess.run(["sh", "-c", script], cwd=PROJECT, capture_output=True, text=True, check=False)
+        return json.loads(done.stdout)

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from tests.config.operations.test_metrics import count, read
 from tests.journeys.service import PROJECT, free_port
+from tests.operations.test_metrics import count, read
 
 pytestmark = [pytest.mark.journey, pytest.mark.long]
 

@@ -6,9 +6,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 import manage
-from config.env import PROJECT
+from config.environment.env import PROJECT
+from config.environment.sandbox_folder import SandboxFolder, started_last
 from config.management.commands.sandbox import Command, _lock_folder
-from config.sandbox_folder import SandboxFolder, started_last
 from merchants.models import ApiKey, User
 
 

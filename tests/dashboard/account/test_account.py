@@ -15,9 +15,9 @@ from dashboard.account import password_reset
 from dashboard.models import PasswordResetRequest
 from dashboard.tasks import mail_password_resets
 from merchants.models import AuditEntry, User
-from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
+from tests.developer_site.test_pages import Audit
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db

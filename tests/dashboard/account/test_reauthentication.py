@@ -11,22 +11,18 @@ from allauth.mfa.totp.internal.auth import TOTP
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
 from django.contrib.sessions.models import Session
-from django.http import HttpResponse
 from django.test import Client, RequestFactory
-from django.urls import path
 from django.utils import timezone
 
-from config import urls
-from config.access_rules import ROWS
 from dashboard.memberships import FORM_BUSINESS
 from kit import banks
 from kit.db import encrypted_field
 from ledger.models import Entry
 from merchants.models import ApiKey, Business, Invitation, Member, User
 from payments.models import CardOperation, Transaction
-from tests.config.docs_site.test_pages import Audit
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import Device, passkey_of, signed_in
+from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory, UserFactory
 from tests.payments.services.staff.test_four_eyes import TOP_UP, top_up
 from tests.transactions import authorised_payment, captured_payment, challenged_payment
@@ -39,19 +35,6 @@ KEPT = "/dashboard/confirm/form/"
 BY_PASSKEY = "/dashboard/confirm/passkey/"
 SECRET = "JBSWY3DPEHPK3PXP"
 ASKED = "/dashboard/confirm/?next=%2Fdashboard%2Fconfirm%2Fform%2F"
-
-
-def undeclared(request):
-    """A page without roles and without a declaration in `config.access_rules`."""
-    return HttpResponse(f"{request.method} {request.POST.get('name', '')}")
-
-
-urlpatterns = [
-    *urls.urlpatterns,
-    path("dashboard/undeclared/", undeclared),
-    path("admin-of-theirs/undeclared/", undeclared),
-]
-handler403 = urls.handler403
 
 
 def code_now():
@@ -254,34 +237,6 @@ class TestAdministration:
         assert "/dashboard/confirm/passkey/?next=%2Fdashboard%2Fconfirm%2Fform%2F" in text
 
 
-@pytest.mark.urls("tests.dashboard.account.test_reauthentication")
-class TestUndeclaredPage:
-    """A URL without a declaration in `config.access_rules` requires reauthentication."""
-
-    def test_asks_before_a_change(self, ada_member):
-        client = stale(ada_member.user)
-
-        asked = client.post("/dashboard/undeclared/", {"name": "till"})
-        kept = confirm(client, asked["Location"])
-
-        assert asked["Location"] == ASKED
-        assert "Till" not in kept.content.decode()
-        assert press_continue(client, kept).content == b"POST till"
-
-    @pytest.mark.parametrize("method", ["put", "patch", "delete"])
-    def test_asks_for_every_method_that_changes_something(self, ada_member, method):
-        assert getattr(stale(ada_member.user), method)("/dashboard/undeclared/")["Location"] == ASKED
-
-    def test_does_not_ask_for_get(self, ada_member):
-        assert stale(ada_member.user).get("/dashboard/undeclared/").content == b"GET "
-
-    def test_redirects_signed_out_users_to_sign_in(self, db):
-        assert Client().post("/dashboard/undeclared/")["Location"] == "/dashboard/login/"
-
-    def test_asks_at_any_address(self, ada_member):
-        assert stale(ada_member.user).post("/admin-of-theirs/undeclared/")["Location"] == ASKED
-
-
 class TestRecent:
     def test_lasts_as_long_as_configured(self, ada_member, settings):
         settings.ACCOUNT_REAUTHENTICATION_TIMEOUT = 120
@@ -436,10 +391,12 @@ class TestSummary:
         assert "weren't saved" in page.content.decode()
         assert "123456" not in page.content.decode()
 
-    @pytest.mark.parametrize("label", [label for label, rows in ROWS.items() if rows.add or rows.change])
-    def test_shows_labels_instead_of_field_names(self, staff, label):
-        address = f"/admin/{label.replace('.', '/')}/"
-        (pages,) = [each for model, each in admin.site._registry.items() if model._meta.label_lower == label]
+    @pytest.mark.parametrize(
+        "model", [model for model, each in admin.site._registry.items() if each.adders or each.changers]
+    )
+    def test_shows_labels_instead_of_field_names(self, staff, model):
+        address = f"/admin/{model._meta.label_lower.replace('.', '/')}/"
+        pages = admin.site._registry[model]
         request = RequestFactory().get(address)
         request.user = staff
         names = list(pages.get_form(request).base_fields)

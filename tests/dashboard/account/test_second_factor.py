@@ -238,9 +238,8 @@ class TestSignIn:
         assert right.status_code == 302
         assert ["Too many failed attempts" in page for page in pages] == [False] * 5 + [True]
 
-    @pytest.mark.parametrize(
-        "junk",
-        [
+    def test_rejects_a_malformed_passkey(self, subtests, ada_member, visitor):
+        for junk in [
             "",
             "{}",
             "[]",
@@ -253,16 +252,14 @@ class TestSignIn:
             "[" * 60_000,
             '{"id":' * 9_000 + "1" + "}" * 9_000,
             '{"id": ' + "9" * 60_000 + "}",
-        ],
-        ids=lambda junk: junk[:24],
-    )
-    def test_rejects_a_malformed_passkey(self, ada_member, visitor, junk):
-        passkey_of(ada_member.user)
-        sign_in(visitor)
+        ]:
+            with subtests.test(junk=junk):
+                passkey_of(ada_member.user)
+                sign_in(visitor)
 
-        for address in (SECOND_STEP, "/dashboard/login/passkey/"):
-            assert visitor.post(address, {"credential": junk}).status_code in {200, 302}
-        assert visitor.get("/dashboard/").status_code == 302
+                for address in (SECOND_STEP, "/dashboard/login/passkey/"):
+                    assert visitor.post(address, {"credential": junk}).status_code in {200, 302}
+                assert visitor.get("/dashboard/").status_code == 302
 
     def test_second_step_requires_a_password_first(self, visitor):
         assert visitor.get(SECOND_STEP)["Location"] == LOGIN

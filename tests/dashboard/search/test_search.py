@@ -10,7 +10,7 @@ from dashboard.models import SearchPosition, SearchTerm
 from dashboard.search import indexer, results
 from dashboard.tasks import index_search
 from payments.models import CardOperation, SettlementBatch, Transaction
-from payments.services import refunds
+from payments.services.refunds import refunds
 from tests import orders
 from tests.link_payments import begin, make_link, pay_by_card
 from tests.query_counts import at_most
@@ -68,6 +68,21 @@ class TestPaymentLinks:
 
         assert found(business, text, "Payment links") == [link.pk]
 
+    @pytest.mark.parametrize(
+        "text", ["ÉCOLE", "école", "ecole d'ete", "Ecole\u00a0d\u2019été.", "école dete. l"]
+    )
+    def test_are_found_by_a_title_in_any_case_and_without_marks(self, api, business, text):
+        link = make_link(api, title="École d\u2019Été. Łódź *")
+        make_link(api, title="Ecoles")
+
+        assert link.pk in found(business, text, "Payment links")
+
+    @pytest.mark.parametrize("text", ["ecole.", "lodz", "'", "cole", "École d\u2019Été. Łódź **", "^", ".*"])
+    def test_are_not_found_by_another_title(self, api, business, text):
+        make_link(api, title="École d\u2019Été. Łódź *")
+
+        assert found(business, text, "Payment links") == []
+
     def test_of_others_are_not_found(self, api, bisi):
         link = make_link(api)
 
@@ -91,6 +106,7 @@ class TestPayments:
         [
             "ORD-10482",
             "ord-10",
+            "\u202aORD\u201110482\u202c",
             "cust-77",
             "ADAEZE@example.com",
             "adaeze@exam",
@@ -127,9 +143,8 @@ class TestPayments:
         ):
             assert found(business, text) == [payment.pk], text
 
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_are_not_found_by(self, subtests, business, payment):
+        for text in [
             "zzz",
             "RD-10482",
             "491",
@@ -141,10 +156,9 @@ class TestPayments:
             "4081 4,913",
             "5408 4912",
             "adaeze USD 4912",
-        ],
-    )
-    def test_are_not_found_by(self, business, payment, text):
-        assert found(business, text) == []
+        ]:
+            with subtests.test(text=text):
+                assert found(business, text) == []
 
     def test_with_an_amount_are_also_found_in_lists(self, browser, payment):
         index_search()
@@ -167,6 +181,28 @@ class TestPayments:
         assert found(business, payment.session.number_id) == [payment.pk]
         assert found(business, "ojo", "Unapplied transfers") == [money.pk]
         assert found(business, money.transfer.bank_reference, "Unapplied transfers") == [money.pk]
+
+    @pytest.mark.parametrize(
+        ("name", "texts"),
+        [
+            ("Łukasz Ɗanjuma", ["Lukasz", "danjuma", "DANJUMA łuk", "Ɗanjuma lukasz"]),
+            ("NGŨGĨ wa Thiong\u2019o", ["thiong'o", "Thiongo ngugi", "ngugi thiong\u02bco wa", "wa thiongo"]),
+            ("OBI ADA GRACE", ["ada obi", "Grace Ada Obi", "ada grace ob", "obi grace", "grace obi ad"]),
+            ("Ada Ada", ["ada ada"]),
+            (
+                "Lagos State Water Corporation",
+                ["lagos state wat", "water corporation lagos state", "corporation lagos"],
+            ),
+            ("Øyvind Straße-Þór Æsir", ["oyvind", "strasse", "thor ae", "aesir thor oyvind stras"]),
+        ],
+    )
+    def test_are_found_by_names_as_people_type_them(self, business, now, name, texts):
+        customer = {"name": name, "email": "a@example.com", "reference": "c"}
+        payment = captured_payment(business=business, now=now, customer=customer)
+        captured_payment(business=business, now=now, customer=customer | {"name": "Bisi Ojo"})
+
+        for text in texts:
+            assert found(business, text) == [payment.pk], text
 
     def test_show_the_newest_of_many(self, business, now):
         made = [
@@ -281,6 +317,12 @@ class TestCardNumbers:
         assert number.encode() not in stored
         assert number[:10].encode() not in stored
 
+    def test_do_not_find_the_name_that_holds_them(self, business, now):
+        customer = CUSTOMER | {"name": f"Ada {orders.DECLINED_CARD}"}
+        captured_payment(business=business, now=now, customer=customer)
+
+        assert found(business, orders.DECLINED_CARD) == []
+
 
 class TestIndexer:
     def test_repeats_nothing_and_resumes(self, business, payment):
@@ -306,7 +348,18 @@ class TestIndexer:
         index_search()
 
         assert found(business, "OLD-1") == [old.pk]
-        assert SearchPosition.objects.get(pk="transactions, again").resume_after == str(old.pk)
+        assert SearchPosition.objects.get(pk="transactions, again 2").resume_after == str(old.pk)
+
+    def test_reads_everything_again_when_a_release_changes_terms(self, business, now, monkeypatch):
+        old = captured_payment(business=business, now=now - timedelta(hours=2), reference="OLD-1")
+        monkeypatch.setattr(indexer, "TERMS_EDITION", indexer.TERMS_EDITION - 1)
+        index_search()
+        SearchTerm.objects.all().delete()
+        assert found(business, "OLD-1") == []
+
+        monkeypatch.undo()
+
+        assert found(business, "OLD-1") == [old.pk]
 
     def test_indexes_the_code_of_a_later_authorisation(self, business, now):
         payment = authorised_payment(business=business, now=now, reference="AUTH-1")

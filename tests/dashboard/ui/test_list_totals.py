@@ -3,7 +3,7 @@
 import pytest
 from django.db.models import F
 
-from dashboard.ui.list_totals import Count, ListTotals, count_each, sums
+from dashboard.ui.lists.list_totals import Count, ListTotals, count_each, sums
 from payments.models import Transaction
 from tests import orders
 from tests.transactions import captured_payment, start

@@ -3,8 +3,8 @@
 import pytest
 
 from dashboard.tasks import index_search
-from dashboard.ui import pagination
-from dashboard.ui.saved_views import LISTS
+from dashboard.ui.lists import pagination
+from dashboard.ui.lists.saved_views import LISTS
 from merchants.models import AuditEntry
 from payments.models import SettlementBatch
 from tests import orders

@@ -87,9 +87,8 @@ class TestBatchPage:
         batch.refresh_from_db()
         assert (batch.state, batch.reason) == ("rejected", "The acquirer's file is short.")
 
-    @pytest.mark.parametrize(
-        ("decision", "reason", "says"),
-        [
+    def test_rejects_an_invalid_decision(self, subtests, staff, batch):
+        for decision, reason, says in [
             ("rejected", "", "Nothing was decided"),
             ("rejected", " ", "Nothing was decided"),
             ("rejected", "x" * 256, "Nothing was decided"),
@@ -98,14 +97,13 @@ class TestBatchPage:
             ("approved", "", "Nothing was decided"),
             ("pending", "", "Nothing was decided"),
             ("", "", "Nothing was decided"),
-        ],
-    )
-    def test_rejects_an_invalid_decision(self, staff, batch, decision, reason, says):
-        answer = decide_on(batch, staff, decision, reason)
+        ]:
+            with subtests.test(decision=decision, reason=reason):
+                answer = decide_on(batch, staff, decision, reason)
 
-        assert says in answer.content.decode()
-        batch.refresh_from_db()
-        assert batch.state == "pending"
+                assert says in answer.content.decode()
+                batch.refresh_from_db()
+                assert batch.state == "pending"
 
     def test_is_read_only_without_the_permission(self, view_only, batch):
         assert ">Approve</button>" not in view_only.get(page(batch)).content.decode()

@@ -134,6 +134,7 @@ class TestFourEyes:
         settings.FOUR_EYES = True
 
     def test_proposes_each_and_another_person_confirms_them_together(self, staff, batches):
+        second = browser_of("second@example.com")
         proposed = confirm(staff, choose(staff, batches))
         assert "Another person must confirm it." in said(proposed)[0]
         assert not SettlementBatch.objects.filter(state="approved").exists()
@@ -141,7 +142,6 @@ class TestFourEyes:
         own = choose(staff, Proposal.objects.all(), PROPOSALS)
         assert "Another person must confirm it." in own.content.decode()
         assert own.context["possible"] == []
-        second = browser_of("second@example.com")
         answer = confirm(second, choose(second, Proposal.objects.all(), PROPOSALS))
 
         assert said(answer) == [f"Confirmed 3 approvals: {sum_of(batches)}."]
@@ -220,8 +220,8 @@ def test_two_people_confirm_each_proposal_once(api, settings):
     settings.FOUR_EYES = True
     batches = make_batches(api, 3)
     proposer = browser_of("proposer@example.com")
-    confirm(proposer, choose(proposer, batches))
     people = [browser_of(f"{number}@example.com") for number in range(2)]
+    confirm(proposer, choose(proposer, batches))
     pages = [choose(person, Proposal.objects.all(), PROPOSALS) for person in people]
 
     with racers(2) as threads:

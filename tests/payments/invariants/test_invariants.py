@@ -17,15 +17,16 @@ from django.utils import timezone
 from ledger import invariants
 from ledger.invariants import Invariant, KeyRange, check
 from ledger.models import Account, Posting
-from merchants.audit import Actor
+from merchants.people.audit import Actor
+from payments.api.serializers import SourceSerializer
 from payments.invariants.registry import INVARIANTS
-from payments.models import CardOperation, PaymentLink, Transaction
-from payments.serializers import SourceSerializer
-from payments.services import checkouts
-from payments.services.checkouts import Details
+from payments.models import CardOperation, PaymentLink, PayoutReturn, Transaction
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkouts import Details
 from payments.services.payouts import payout_returns
 from payments.services.staff import four_eyes, resolutions, staff_actions
-from payments.services.transfers import unapplied_decisions
+from payments.services.transfers import unapplied_decisions, unclaimed_decisions
+from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
@@ -34,12 +35,12 @@ from tests.orders import CHALLENGED_CARD, DECLINED_CARD, FRICTIONLESS_CARD
 from tests.settling import decide, settle
 from tests.transactions import expire_now, start
 from tests.wallets import fill_wallet
-from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.models import UnappliedMoney, UnclaimedTransfer, VirtualAccount
 from webhooks import services as webhooks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
-DOC = Path(__file__).resolve().parents[3] / "docs" / "invariants.md"
+DOC = Path(__file__).resolve().parents[3] / "docs" / "operations" / "invariants.md"
 STAFF = Actor(name="staff@example.com")
 SENDER = {"sender_account_number": "0123456780", "sender_bank_code": "000013"}
 
@@ -92,6 +93,7 @@ def fill_books(ada):
     transfers_of_all_kinds(api)
     transfer_refunds_of_all_kinds(api)
     decisions_of_staff(ada.business)
+    suspense_of_all_kinds(ada.business)
 
 
 def payments_of_a_link(api):
@@ -127,7 +129,7 @@ def transfer_refunds_of_all_kinds(api):
 
 
 def decisions_of_staff(business):
-    """A confirmed and a declined proposal, and a payout resolved by staff."""
+    """A confirmed and a declined top-up, and a payout resolved by two people and one by one person."""
     first, second = (UserFactory(is_staff=True, is_superuser=True) for _ in range(2))
     acting = {"actor": STAFF, "now": timezone.now()}
     for decide_on in (four_eyes.confirm, partial(four_eyes.decline, reason="No")):
@@ -137,12 +139,52 @@ def decisions_of_staff(business):
         with override_settings(FOUR_EYES=True):
             proposal = four_eyes.submit(action, user=first, **acting)
         decide_on(proposal.pk, user=second, **acting)
-    unknown = orders.payout(amount=10_000)
-    unknown["customer"] |= {"account_number": "0000000097"}
-    payout = start(unknown, business=business, now=timezone.now())
-    resolutions.resolve_transaction(
-        payout.pk, succeeded=True, reason="Bank confirmed", evidence="Statement, line 7", **acting
+    because = {"succeeded": True, "reason": "Bank confirmed", "evidence": "Statement, line 7"}
+    resolutions.resolve_transaction(unknown_payout(business).pk, **because, **acting)
+    with override_settings(FOUR_EYES=True):
+        action = staff_actions.resolution(unknown_payout(business), **because)
+        proposal = four_eyes.submit(action, user=first, **acting)
+    four_eyes.confirm(proposal.pk, user=second, **acting)
+
+
+def suspense_of_all_kinds(business):
+    """Unclaimed transfers: open, assigned, written off. Returns: open, matched, and one that came early."""
+    because = {"reason": "Found the owner", "actor": STAFF, "now": timezone.now()}
+    number = VirtualAccount.objects.filter(business=business, type="static").values_list(
+        "account_number", flat=True
     )
+    for reference in ("open", "assigned", "written-off"):
+        receive_notification(
+            Notice(
+                bank_reference=reference,
+                account_number="0123456789",
+                amount=700,
+                currency="NGN",
+                sender_name="Bisi",
+            )
+        )
+    assigned, written_off = (
+        UnclaimedTransfer.objects.get(bank_reference=one) for one in ("assigned", "written-off")
+    )
+    unclaimed_decisions.assign(assigned.pk, account_number=number[0], owner=business, **because)
+    unclaimed_decisions.write_off(written_off.pk, **because)
+    payout = start(orders.payout(amount=30_000), business=business, now=timezone.now())
+    early = unknown_payout(business)
+    for reference in ("order-1", "order-2", early.pk.hex):
+        payout_returns.receive(
+            payout_returns.ReturnNotice(
+                bank_reference=reference, payout_reference=reference, amount=700, currency="NGN"
+            )
+        )
+    matched = PayoutReturn.objects.get(payout_reference="order-1")
+    payout_returns.match(matched.pk, payout_id=payout.pk, **because)
+    resolutions.resolve_transaction(early.pk, succeeded=True, evidence="Statement, line 7", **because)
+
+
+def unknown_payout(business):
+    order = orders.payout(amount=10_000)
+    order["customer"] |= {"account_number": "0000000097"}
+    return start(order, business=business, now=timezone.now())
 
 
 def transfers_of_all_kinds(api):
@@ -208,6 +250,12 @@ BREAKERS = {
         "UPDATE ledger_posting SET amount = amount - 1000000, balance_after = balance_after - 1000000 WHERE entry_id = "
         f"{FIRST_ENTRY.format('refund')} AND amount < 0"
     ),
+    "covered_refunds_were_covered": "UPDATE payments_cardoperation SET amount = 10000000 WHERE connector <> ''",
+    "orders_have_an_account_of_their_connector": (
+        "UPDATE django_migrations SET applied = '2020-01-01 00:00:00' WHERE name = '0014_accounts_of_connectors'",
+        "UPDATE payments_transaction SET account = '' WHERE method = 'card'",
+        "UPDATE payments_cardoperation SET account = 'another:host' WHERE connector <> ''",
+    ),
     "top_ups_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'wallet.topped_up'",
     "captures_are_booked": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
     "card_entries_have_payments": (
@@ -254,6 +302,10 @@ BREAKERS = {
     "confirmed_proposals_were_performed": (
         "UPDATE payments_proposal SET target = business_id WHERE state = 'confirmed'"
     ),
+    "confirmed_proposals_meant_what_was_proposed": (
+        'UPDATE payments_proposal SET made_about = \'{"awaiting": "reversal"}\' '
+        "WHERE action = 'resolve_transaction'"
+    ),
     "resolved_unknowns_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'unknown.resolved'",
     "reversals_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'payout.reversed'",
     "payouts_are_debited": "UPDATE payments_transaction SET amount = amount + 1 WHERE method = 'bank'",
@@ -291,6 +343,10 @@ BREAKERS = {
     "transfer_payments_have_transfers": (
         "UPDATE virtual_accounts_transfer SET amount = amount + 1 WHERE applied = 'session'"
     ),
+    "transfers_end_sessions_of_their_account": (
+        "UPDATE virtual_accounts_transfer SET account_id = (SELECT account_id FROM virtual_accounts_session"
+        " WHERE account_id <> virtual_accounts_transfer.account_id LIMIT 1) WHERE applied = 'session'"
+    ),
     "link_uses_are_counted": "UPDATE payments_paymentlink SET uses_paid = uses_paid + 1",
     "links_keep_their_limit": (CHECKED_NOW, WITHOUT_LIMIT, "UPDATE payments_paymentlink SET max_uses = 1"),
     "link_payments_fit": "UPDATE payments_checkout SET amount = amount + 1",
@@ -306,6 +362,19 @@ BREAKERS = {
     "unapplied_money_is_booked": "DELETE FROM ledger_entry WHERE kind = 'unapplied_in'",
     "decided_unapplied_money_is_debited": (
         "UPDATE virtual_accounts_unappliedmoney SET state = 'open', decided_at = NULL WHERE state = 'credited'"
+    ),
+    "refused_returns_are_open_again": (
+        "UPDATE virtual_accounts_unappliedmoney SET state = 'open', reason = 'x', decided_at = NULL"
+        " WHERE state = 'returned'"
+    ),
+    "suspense_is_the_sum_of_open_rows": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'suspense'",
+    "money_in_suspense_is_booked": "DELETE FROM ledger_entry WHERE kind = 'suspense_in'",
+    "money_leaves_suspense_with_its_decision": "DELETE FROM ledger_entry WHERE kind = 'suspense_out'",
+    "suspense_is_left_by_audited_decisions": (
+        "DELETE FROM merchants_auditentry WHERE action = 'unclaimed_transfer.assigned'"
+    ),
+    "assigned_transfers_were_unclaimed": (
+        "UPDATE virtual_accounts_unclaimedtransfer SET amount = amount + 1 WHERE resolved_at IS NOT NULL"
     ),
     "returned_money_has_payouts": (
         "UPDATE payments_transaction SET reference = 'x' || reference WHERE substr(reference, 1, 7) = 'return_'"
@@ -340,9 +409,10 @@ WHOLE = {
     "rows_belong_to_businesses", "subscribed_outcomes_are_published", "trace_numbers_are_unique",
     # Few rows, each with an index lookup.
     "account_hashes_match_their_last_posting", "cancelled_payments_captured_nothing",
-    "confirmed_proposals_were_performed", "decided_unapplied_money_is_debited", "release_entries_have_batches",
+    "confirmed_proposals_were_performed", "decided_unapplied_money_is_debited", "refused_returns_are_open_again",
+    "money_in_suspense_is_booked", "money_leaves_suspense_with_its_decision", "release_entries_have_batches",
     "releases_are_booked", "returned_money_goes_to_the_sender", "returned_money_has_payouts",
-    "returned_pending_payouts_failed", "reversals_are_booked", "top_ups_are_audited",
+    "returned_pending_payouts_failed", "reversals_are_booked", "suspense_is_left_by_audited_decisions", "top_ups_are_audited",
     "transfer_refunds_do_not_exceed_payments", "transfer_refunds_go_to_the_sender", "unapplied_money_is_booked",
 }  # fmt: skip
 

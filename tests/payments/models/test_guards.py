@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from payments.identifiers import new_id
 from payments.models import (
+    AccountDeclaration,
     CardOperation,
     Challenge,
     Checkout,
@@ -26,7 +27,7 @@ from payments.models import (
     Transition,
     new_slug,
 )
-from payments.settlement_transitions import BATCH_TRANSITIONS
+from payments.rules.settlement_transitions import BATCH_TRANSITIONS
 from tests import orders
 from tests.factories import UserFactory
 from tests.settling import decide, settle, today
@@ -279,6 +280,7 @@ PROPOSAL_BREAKERS = {
 RETURN_BREAKERS = {
     "returned_amount_is_positive": {"amount": 0},
     "returns_are_applied_or_not": {"why": "too_much"},
+    "return_resolutions_have_reason_and_actor": {"resolved_at": timezone.now()},
 }
 
 
@@ -332,6 +334,18 @@ class TestConstraint:
             Checkout.objects.create(
                 id=new_id(now), link=link, amount=0, currency="NGN", created_at=now, expires_at=now
             )
+
+    def test_of_declared_accounts_holds(self):
+        declared = {
+            "connector": "http",
+            "former": "http:a",
+            "present": "http:b",
+            "declared_at": timezone.now(),
+        }
+        AccountDeclaration.objects.create(**declared, declared_by="a@example.com")
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            AccountDeclaration.objects.create(**declared, declared_by="b@example.com")
 
     @pytest.mark.parametrize("name", TRANSACTION_BREAKERS)
     def test_of_transactions_holds(self, ada, name):
@@ -506,7 +520,7 @@ class TestConstraint:
             *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
             *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, "one_open_proposal_per_target",
             "returned_within_successful_payouts", "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
-            "one_batch_per_day_and_number", "refund_in_one_live_batch",
+            "one_batch_per_day_and_number", "refund_in_one_live_batch", "one_declaration_of_two_accounts",
             "lines_have_the_sides_they_compare", "one_row_of_hours_per_business_and_day",
         }  # fmt: skip
         assert names == tried

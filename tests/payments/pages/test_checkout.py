@@ -6,17 +6,21 @@ from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
 from payments.metrics import CHECKOUT_REFUSALS
 from payments.models import Checkout, LinkDay, PaymentLink, Transaction
+from payments.pages import refused_forms
+from payments.services.checkouts.checkout_limits import LimitReached
 from tests import orders
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD, FRICTIONLESS_CARD, GOOD_CARD
+from tests.payers import refreshed_to
 
 pytestmark = pytest.mark.django_db
 
-BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Chrome/120"}
+BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Chrome/120", "Accept": "text/html"}
 DETAILS = {"name": "Ada Obi", "email": "ada@example.com", "method": "card"}
 
 
@@ -47,6 +51,14 @@ def begin(payer, link, **changes):
 
 def card(number=FRICTIONLESS_CARD, **changes):
     return orders.card_form(number, **changes)
+
+
+def refused(payer, target, form):
+    """Send a form that is refused, and return the page that it redirects to."""
+    answer = payer.post(target, form, follow=True)
+    assert [status for _, status in answer.redirect_chain] == [303]
+    assert answer.status_code == 200
+    return answer
 
 
 class TestLinkPage:
@@ -145,7 +157,13 @@ class TestDetails:
         assert (checkout.amount, checkout.quantity, checkout.currency) == (4_500_000, 3, "NGN")
         assert (checkout.name, checkout.email, checkout.method) == ("Ada Obi", "ada@example.com", "card")
 
-    @pytest.mark.parametrize(("text", "amount"), [("500", 50_000), ("1,500.50", 150_050), ("0500.5", 50_050)])
+    @pytest.mark.parametrize(
+        ("text", "amount"),
+        [
+            ("500", 50_000), ("1,500.50", 150_050), ("0500.5", 50_050), ("₦2,500", 250_000), ("2,500 NGN", 250_000),
+            ("NGN 2,500.00", 250_000), ("\u202a₦\u00a02,500\u202c", 250_000), ("2,500.00\u202fngn\ufeff", 250_000),
+        ],
+    )  # fmt: skip
     def test_amounts_are_read_in_major_units(self, api, payer, text, amount):
         link = make_link(api, amount=..., amount_range={"min": 50_000, "max": 500_000})
 
@@ -153,23 +171,31 @@ class TestDetails:
 
         assert Checkout.objects.get().amount == amount
 
-    @pytest.mark.parametrize(
-        "text",
-        ["", "4084084084084081", "1.005", "15,00", "1e3", "499.99", "5000.01", "-600", "\uff16\uff10\uff10"],
-    )
-    def test_other_amounts_are_errors(self, api, payer, text):
-        link = make_link(api, amount=..., amount_range={"min": 50_000, "max": 500_000})
+    def test_other_amounts_are_errors(self, subtests, api, payer):
+        for text in [
+            "",
+            "4084084084084081",
+            "$2,500",
+            "NGN 2,500 USD",
+            "1.005",
+            "15,00",
+            "1e3",
+            "499.99",
+            "5000.01",
+            "-600",
+            "\uff16\uff10\uff10",
+        ]:
+            with subtests.test(text=text):
+                link = make_link(api, amount=..., amount_range={"min": 50_000, "max": 500_000})
 
-        answer = payer.post(path(link), DETAILS | {"amount": text})
+                answer = refused(payer, path(link), DETAILS | {"amount": text})
 
-        assert answer.status_code == 422
-        assert 'aria-describedby="amount-error' in answer.content.decode()
-        assert "4084084084084081" not in answer.content.decode()
-        assert not Checkout.objects.exists()
+                assert 'aria-describedby="amount-error' in answer.content.decode()
+                assert "4084084084084081" not in answer.content.decode()
+                assert not Checkout.objects.exists()
 
-    @pytest.mark.parametrize(
-        ("changes", "said"),
-        [
+    def test_errors_say_what_to_do(self, subtests, api, payer):
+        for changes, said in [
             ({"name": ""}, "Enter your full name."),
             ({"email": "nonsense"}, "Enter an email address"),
             ({"name": "4084 0840 8408 4081"}, "Do not enter your card number here"),
@@ -177,22 +203,45 @@ class TestDetails:
             ({"email": "4084084084084081@example.com"}, "Do not enter your card number here"),
             ({"field_size": "4084-0840-8408-4081"}, "Do not enter your card number here"),
             ({"phone": "4084084084084081"}, "Do not enter your card number here"),
-            ({"phone": "+234 803 000 0005"}, "Enter this number without its country code"),
+            ({"phone": "+49 151 1234 5678"}, "Enter this number without its country code"),
             ({"field_size": ""}, "Answer “Size”."),
             ({"field_size": "x" * 201}, "at most 200 characters"),
-        ],
-    )
-    def test_errors_say_what_to_do(self, api, payer, changes, said):
-        collect = {"phone": "optional"}
-        fields = [{"key": "size", "label": "Size", "required": True}]
-        link = make_link(api, collect=collect, custom_fields=fields)
+        ]:
+            with subtests.test(changes=changes, said=said):
+                collect = {"phone": "optional"}
+                fields = [{"key": "size", "label": "Size", "required": True}]
+                link = make_link(api, collect=collect, custom_fields=fields)
 
-        answer = payer.post(path(link), DETAILS | {"field_size": "M"} | changes)
+                answer = refused(payer, path(link), DETAILS | {"field_size": "M"} | changes)
 
-        assert answer.status_code == 422
-        assert "4084" not in answer.content.decode()
-        assert said in words(answer)
-        assert "<title>Error: " in answer.content.decode()
+                assert "4084" not in answer.content.decode()
+                assert said in words(answer)
+                assert "<title>Error: " in answer.content.decode()
+
+    def test_digits_that_no_scheme_issues_are_stored_as_entered(self, api, payer):
+        imei = "356938035643809"  # passes the Luhn check, as every IMEI and this telephone number
+        fields = [{"key": "imei", "label": "IMEI", "required": True}]
+        link = make_link(api, collect={"phone": "required"}, custom_fields=fields)
+
+        begin(payer, link, phone="+234 803 123 0007", field_imei=imei)
+
+        checkout = Checkout.objects.get()
+        assert (checkout.phone, checkout.answers) == ("+234 803 123 0007", {"imei": imei})
+
+    def test_pasted_text_is_stored_without_what_cannot_be_seen(self, api, payer):
+        link = make_link(api, collect={"phone": "required"})
+
+        begin(
+            payer,
+            link,
+            name="\ufeffAda\u00a0\u200bObi\u200e",
+            email="\u2068ada@example.com\u2069",
+            phone="\u202a+234\u00a0803\u2011123\u20110007\u202c",
+        )
+
+        checkout = Checkout.objects.get()
+        assert (checkout.name, checkout.email) == ("Ada Obi", "ada@example.com")
+        assert checkout.phone == "+234 803-123-0007"
 
     def test_known_customer_is_not_asked_and_not_shown(self, api, payer):
         link = make_link(
@@ -221,8 +270,12 @@ class TestDetails:
         address = begin(payer, link)
 
         for target in (path(link), f"{address}/card", f"{address}/transfer", f"{address}/end"):
-            for site in ("cross-site", "same-site"):
-                answer = payer.post(target, DETAILS | card(), headers={"Sec-Fetch-Site": site})
+            for header in (
+                {"Sec-Fetch-Site": "cross-site"},
+                {"Sec-Fetch-Site": "same-site"},
+                {"Origin": "https://other.example"},
+            ):
+                answer = payer.post(target, DETAILS | card(), headers=header)
                 assert answer.status_code == 403
         assert Transaction.objects.count() == 0
 
@@ -243,15 +296,19 @@ class TestCard:
         assert payer.get(address).headers["Location"] == f"{address}/receipt"
 
     def test_success_leads_to_the_merchant(self, api, payer):
-        link = make_link(api, redirect_url="https://shop.example/thanks?a=1&status=x&b=%20c")
+        link = make_link(api, redirect_url="https://shop.example/thanks?a=1&&status=x&b=%20c#")
         address = begin(payer, link)
 
         answer = payer.post(f"{address}/card", card())
 
         payment = Transaction.objects.get()
-        parts = urlsplit(answer.headers["Location"])
-        assert (answer.status_code, parts.netloc, parts.path) == (303, "shop.example", "/thanks")
-        assert parts.query.startswith("a=1&b=%20c&")
+        assert (answer.status_code, answer.headers["Location"]) == (303, address)
+        page = payer.get(address)
+        assert f'href="{refreshed_to(page, escaped=True)}"' in page.content.decode()
+        parts = urlsplit(refreshed_to(page))
+        assert (page.status_code, parts.netloc, parts.path) == (200, "shop.example", "/thanks")
+        assert parts.query.startswith("a=1&&b=%20c&")
+        assert refreshed_to(page).endswith("#")
         assert parse_qs(parts.query) == {
             "a": ["1"],
             "b": [" c"],
@@ -260,7 +317,18 @@ class TestCard:
             "status": ["success"],
             "payment_link_id": [link["id"]],
         }
-        assert "https:" in payer.get(begin(payer, link)).headers["Content-Security-Policy"]
+
+    def test_success_redirects_a_program_to_the_merchant(self, api):
+        address = begin(Client(), make_link(api, redirect_url="https://shop.example/thanks"))
+
+        answers = [Client().post(f"{address}/card", card()), Client().get(address)]
+
+        payment = Transaction.objects.get()
+        for answer in answers:
+            assert answer.status_code == 303
+            assert answer["Location"].startswith(
+                f"https://shop.example/thanks?reference={payment.reference}&id={payment.pk}&status=success"
+            )
 
     def test_challenge_returns_to_the_checkout(self, api, payer):
         link = make_link(api)
@@ -307,23 +375,35 @@ class TestCard:
             ({"expiry": "01/20"}, "This card has expired."),
             ({"name": ""}, "Enter the name on the card."),
             ({"name": "4084084084084081"}, "Do not enter your card number here"),
+            (
+                {"name": "9084084084084080", "number": "9084084084084080"},
+                "Do not enter your card number here",
+            ),
             ({"code": "12"}, "Enter the 3 or 4 digits"),
         ],
     )
     def test_wrong_fields_come_back_without_the_number(self, api, payer, changes, said):
         address = begin(payer, make_link(api))
 
-        answer = payer.post(f"{address}/card", card("5123456789012346", code="731") | changes)
+        answer = refused(payer, f"{address}/card", card("5123456789012346", code="731") | changes)
 
         page = answer.content.decode()
-        assert answer.status_code == 422
         assert said in words(answer)
         for secret in ("5123456789012346", "512345", "731", "2346", "4084084084084081"):
             assert secret not in page
         assert not Transaction.objects.exists()
 
-    @pytest.mark.parametrize("number", ["4000 0000 0000 2701", "4000-0000-0000-2701"])
-    @pytest.mark.parametrize("expiry", ["12/35", "1235", "12/2035", "12 / 35"])
+    @pytest.mark.parametrize(
+        "number",
+        [
+            "4000-0000-0000-2701",
+            "\u202a4000\u202f0000\u20110000\u00a02701\u202c",
+            "\ufeff4000000000002701\u200b",
+        ],
+    )
+    @pytest.mark.parametrize(
+        "expiry", ["12/35", "1235", "12/2035", "12 / 35", "2035-12", "\u200e12\u00a0/\u00a035\u200f"]
+    )
     def test_reads_what_people_write(self, api, payer, number, expiry):
         address = begin(payer, make_link(api))
 
@@ -340,6 +420,108 @@ class TestCard:
             assert answer.headers["Location"] == address
 
         assert Transaction.objects.count() == 1
+
+
+class TestRefusedForm:
+    """It redirects to its page, which shows it again from a cookie of this browser: entries, errors and no secret."""
+
+    @pytest.fixture
+    def checkout(self, api, payer):
+        return begin(payer, make_link(api))
+
+    def test_of_a_link_keeps_the_other_entries(self, api, payer):
+        link = make_link(api, amount=..., amount_range={"min": 50_000, "max": 500_000})
+
+        page = refused(
+            payer, path(link), DETAILS | {"amount": "4.999", "email": "nonsense", "method": "virtual_account"}
+        )
+
+        shown = page.content.decode()
+        for value in ("4.999", "nonsense", "Ada Obi"):
+            assert f'value="{value}"' in shown
+        assert 'value="virtual_account" checked' in shown
+
+    def test_of_a_card_keeps_name_and_expiry_only(self, payer, checkout):
+        page = refused(
+            payer,
+            f"{checkout}/card",
+            card("5123456789012346", code="7312", name="Bisi Ojo") | {"expiry": "13/35"},
+        )
+        again = refused(
+            payer, f"{checkout}/card", card("51234", code="731", name="Bisi 7313", expiry="12/35")
+        )
+
+        assert 'value="Bisi Ojo"' in page.content.decode()
+        assert 'value="12/35"' in again.content.decode()
+        for secret in ("5123", "731"):
+            assert secret not in page.content.decode().partition("Test cards")[0]
+            assert secret not in again.content.decode().partition("Test cards")[0]
+        _, entries, errors = signing.loads(payer.cookies["refused"].value, salt=refused_forms._salt(checkout))
+        assert entries == {"expiry": "12/35", "name": ""}
+        assert list(errors) == ["number"]
+
+    def test_cookie_is_for_this_page_and_short(self, payer, checkout):
+        cookie = payer.post(f"{checkout}/card", card("1")).cookies["refused"]
+
+        assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (checkout, True, "Lax")
+        assert cookie["max-age"] == 900
+
+    def test_of_another_tab_is_not_shown(self, payer, checkout):
+        first = payer.post(f"{checkout}/card", card("1")).headers["Location"]
+        second = payer.post(f"{checkout}/card", card("", name="Bisi Ojo")).headers["Location"]
+
+        assert "Enter the card number." in words(payer.get(second))
+        assert "Enter the card number." in words(payer.get(second))  # after a reload
+        for address in (first, checkout, f"{checkout}?refused=x"):
+            page = payer.get(address)
+            assert "Bisi Ojo" not in page.content.decode()
+            assert "Enter the card number." not in words(page)
+        assert "Some entries were not accepted." in words(payer.get(first))
+        assert "Some entries were not accepted." not in words(payer.get(checkout))
+
+    def test_needs_its_cookie_unchanged(self, api, payer, checkout):
+        page = payer.post(f"{checkout}/card", card("1")).headers["Location"]
+        good = payer.cookies["refused"].value
+        elsewhere = f"{begin(payer, make_link(api))}?{urlsplit(page).query}"
+        payer.cookies.clear()
+
+        for address, cookie in (
+            (page, ""),
+            (page, f"{good}x"),
+            (page, "\u00e9:x:y"),
+            (page, ".x"),
+            (elsewhere, good),
+        ):
+            answer = payer.get(address, headers={"Cookie": f"refused={cookie}"})
+            assert answer.status_code == 200
+            assert "Some entries were not accepted. Enter all of them again." in words(answer)
+
+    def test_too_long_for_a_cookie_keeps_its_errors(self, api, payer):
+        fields = [
+            {"key": f"key{number}", "label": f"Label {number}", "required": False} for number in range(3)
+        ]
+        texts = {
+            f"field_key{number}": "".join(
+                chr(0x4E00 + (7919 * number + 104_729 * turn) % 20_000) for turn in range(900)
+            )
+            for number in range(3)
+        }
+
+        page = refused(payer, path(make_link(api, custom_fields=fields)), DETAILS | texts)
+
+        assert words(page).count("Enter at most 200 characters.") == 2 * 3
+
+    def test_does_not_end_a_resting_card(self, payer, checkout, monkeypatch):
+        until = timezone.now() + timedelta(minutes=5)
+
+        def refuse(**_):
+            raise LimitReached("declines", until=until)
+
+        monkeypatch.setattr("payments.pages.checkout.checkouts.pay_by_card", refuse)
+        page = refused(payer, f"{checkout}/card", card())
+
+        assert "Pay by transfer, or try again at" in words(page)
+        assert "Pay by bank transfer" in words(page)
 
 
 class TestTransfer:
@@ -371,7 +553,8 @@ class TestTransfer:
         address = begin(payer, make_link(api), method="virtual_account")
         payer.post(f"{address}/transfer", {"attempt": "0"})
 
-        asked = payer.post(f"{address}/end")
+        asked = payer.post(f"{address}/end", follow=True)
+        assert asked.redirect_chain == [(f"{address}/end", 303)]
         assert "Have you sent the money already? Then wait." in words(asked)
         assert Transaction.objects.get().status == "pending"
 

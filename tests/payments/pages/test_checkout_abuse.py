@@ -11,7 +11,7 @@ from django.test import Client
 from kit.api.replays import DuplicateReference
 from payments.models import Checkout, LinkDay, PaymentLink, Transaction
 from payments.pages import payer_requests
-from payments.services import checkouts
+from payments.services.checkouts import checkouts
 from payments.services.transfers import virtual_account_payments
 from tests import orders
 from tests.orders import CHALLENGED_CARD, FRICTIONLESS_CARD
@@ -21,7 +21,7 @@ from virtual_accounts.services import accounts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
-BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Chrome/120"}
+BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Chrome/120", "Accept": "text/html"}
 DETAILS = {"name": "Ada Obi", "email": "ada@example.com", "method": "card"}
 LINE_BREAKS = "Ada\r\nSet-Cookie: a=b\r\n\r\n<script>"
 
@@ -121,9 +121,9 @@ class TestSwappedFields:
         assert rows() == before
         assert not VirtualAccount.objects.exists()
 
-    def test_card_without_3ds_is_never_sent(self, api, payer, monkeypatch, settings):
+    def test_card_without_3ds_is_never_sent(self, api, payer, settings):
         address = begin(payer, make_link(api))
-        monkeypatch.setattr("payments.rails.sandbox.SandboxAcquirer.has_three_d_secure", False)
+        settings.CARD_ACQUIRER = "tests.rails.AcquirerWithoutThreeDSecure"
 
         assert payer.post(f"{address}/card", card()).status_code == 503
         assert not Transaction.objects.exists()
@@ -131,6 +131,29 @@ class TestSwappedFields:
         settings.CHECKOUT_CARD_WITHOUT_3DS = True
         assert payer.post(f"{address}/card", card()).status_code == 303
         assert Transaction.objects.get().status == "success"
+
+    @pytest.mark.parametrize(
+        ("form", "connector"),
+        [
+            ("card", {"CARD_ACQUIRER": "tests.rails.HostedAcquirer"}),
+            ("card", {"CARD_ACQUIRER": "tests.rails.LimitedAcquirer"}),
+            ("transfer", {"ACCOUNT_PROVIDER": "tests.rails.LimitedProvider"}),
+        ],
+    )
+    def test_payment_that_the_connector_can_never_take_begins_nothing(
+        self, api, payer, settings, form, connector
+    ):
+        settings.CHECKOUT_CARD_WITHOUT_3DS = True
+        method = {"card": "card", "transfer": "virtual_account"}[form]
+        link = make_link(api, payment_methods=[method], amount=9_900_100, transfer_window=600)
+        address = begin(payer, link, method=method)
+        for name, value in connector.items():
+            setattr(settings, name, value)
+
+        answer = payer.post(f"{address}/{form}", card())
+
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "300")
+        assert not Transaction.objects.exists()
 
 
 class TestReading:
@@ -152,10 +175,17 @@ class TestReading:
         before = rows()
 
         for address in (path(link), waiting, paying):
-            for page in ("", "/state", "/receipt", "?method=card&attempt=0&number=4000000000002701"):
+            for page in (
+                "",
+                "/state",
+                "/receipt",
+                "/end",
+                "/end?step=confirmed",
+                "?method=card&attempt=0&number=4000000000002701",
+            ):
                 answer = getattr(Client(headers=headers), method)(f"{address}{page}")
                 assert answer.status_code in {200, 303, 404}
-        for button in ("card", "transfer", "end", "simulate"):
+        for button in ("card", "transfer", "simulate"):
             assert getattr(Client(headers=headers), method)(f"{waiting}/{button}").status_code == 405
 
         assert rows() == before
@@ -210,11 +240,11 @@ class TestHeaders:
             payer.get(f"{address}/receipt"),
         ]
 
-        assert [answer.status_code for answer in answers] == [303, 200, 200, 422, 303, 200]
+        assert [answer.status_code for answer in answers] == [303, 200, 200, 303, 303, 200]
         for answer in answers:
             assert "\n" not in "".join(f"{name}{value}" for name, value in answer.headers.items())
             assert "<script>" not in answer.content.decode()
-            assert answer.cookies.keys() <= {"resume"}
+            assert answer.cookies.keys() <= {"resume", "refused"}
         checkout = Checkout.objects.get()
         assert checkout.name == checkout.answers["size"] == "Ada Set-Cookie: a=b <script>"
 

@@ -156,12 +156,12 @@ class TestScriptsAndHeaders:
     def test_the_script_of_the_card_page_has_its_hash(self, pages):
         assert re.search(r'checkout\.js" integrity="sha384-[\w+/]{64}" defer', pages["card"].content.decode())
 
-    def test_return_opens_the_scheme_of_the_merchant_only(self, api):
+    def test_forms_lead_to_pages_of_ours_only(self, api):
         checkout = begin(make_link(api, redirect_url="https://shop.example/thanks"))
+        challenge = pay_by_card(begin(make_link(api)), CHALLENGED_CARD).challenge
 
-        policy = Client().get(f"/checkout/{checkout.token}").headers["Content-Security-Policy"]
-
-        assert policy.endswith("form-action 'self' https:")
+        for address in (f"/checkout/{checkout.token}", f"/3ds/{challenge.token}"):
+            assert Client().get(address).headers["Content-Security-Policy"].endswith("form-action 'self'")
 
 
 class TestFields:
@@ -279,6 +279,13 @@ class TestWords:
         payment = pay_by_card(checkout, CHALLENGED_CARD)
         page = unescape(Client().get(f"/checkout/{checkout.token}").content.decode())
         assert f"reference={payment.reference}&id={payment.pk}&status=pending&payment_link_id=" in page
+
+    def test_way_back_names_the_order_of_a_link_with_one_use(self, api):
+        link = make_link(api, redirect_url="https://shop.example/thanks", max_uses=1, reference="order-7")
+
+        page = unescape(Client().get(f"/l/{link.slug}").content.decode())
+
+        assert f"payment_link_id={link.pk}&payment_link_reference=order-7" in page
 
     def test_name_neither_codes_nor_counts_nor_the_links_reference(self, pages, link):
         PaymentLink.objects.update(max_uses=40)

@@ -17,14 +17,13 @@ import trustme
 from django.core.management import call_command
 from django.utils import timezone
 
-from kit import connectors
 from payments.models import Transaction
 from payments.rails import RailUnavailable, http_bank, signed_calls
 from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
 from payments.services.payouts import name_enquiries
 from tests import orders
-from tests.simulators import HTTP_BANK, plan, short_bank_timeout
+from tests.simulators import made_bank, plan, short_bank_timeout
 
 pytestmark = pytest.mark.django_db
 
@@ -73,6 +72,18 @@ class TestPayout:
         )
         assert paid(bank, payout) == 0
 
+    @pytest.mark.parametrize("code", ["02", "91", "98", "99", "A0"])
+    def test_stays_pending_after_a_code_that_is_no_listed_refusal(self, api, bank, code):
+        """The bank has paid, whatever its code means."""
+        bank.books.next_codes.append(code)
+
+        payout = pay_out(api)
+        assert (payout["status"], payout["response_code"]) == ("pending", "10001")
+        requery_all()
+
+        assert again(api, payout)["status"] == "success"
+        assert paid(bank, payout) == 250_000
+
     def test_stays_pending_if_the_beneficiarys_bank_is_unavailable(self, api, bank):
         """91 is a failure in the sandbox's table, but a real bank may still have sent the money."""
         payout = pay_out(api, amount=10_091)
@@ -118,7 +129,7 @@ class TestPayout:
 
     def test_reported_as_duplicate_is_looked_up(self, bank):
         order = payout_order()
-        connector = connectors.make(HTTP_BANK)
+        connector = made_bank()
 
         first, second = connector.send(order), connector.send(order)
 
@@ -166,7 +177,7 @@ class TestPayout:
         late = replace(payout_order(), send_by=timezone.now() - timedelta(seconds=1))
 
         with pytest.raises(AnswerLost):
-            connectors.make(HTTP_BANK).send(late)
+            made_bank().send(late)
 
         assert bank.books.all_paid() == {}
 
@@ -190,7 +201,7 @@ class TestPayout:
         assert Transaction.objects.get().queries_made == 1
 
     def test_concurrent_payouts_are_each_paid_once(self, bank):
-        connector = connectors.make(HTTP_BANK)
+        connector = made_bank()
         placed = [payout_order() for _ in range(20)] * 2
 
         with ThreadPoolExecutor(16) as threads:

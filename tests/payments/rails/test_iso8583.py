@@ -14,21 +14,22 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from kit import connectors
-from kit.masking import passes_luhn
-from payments import outcomes
-from payments.cards import Card, CardSecret
+from kit.connectors import connectors
+from kit.text.masking import passes_luhn
 from payments.models import CardOperation, Transaction
 from payments.rails.iso8583.acquirer import SEND_WITHIN
 from payments.rails.iso8583.link import ACKNOWLEDGED_WITHIN
 from payments.rails.iso8583.messages import Message
 from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
-from payments.services import requery, transitions
+from payments.rules import outcomes
+from payments.rules.cards import Card, CardSecret
+from payments.services import transitions
 from payments.services.intents import FIRST_QUERY_AFTER
+from payments.services.rails import requery
 from payments.services.transitions import Cause
 from payments.simulators import acquirer as acquirer_simulator
 from tests import orders
-from tests.simulators import ISO8583, short_acquirer_timeout
+from tests.simulators import made_acquirer, short_acquirer_timeout
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -130,14 +131,15 @@ class TestPayment:
         assert "authorization_code" not in payment
         assert books(acquirer, payment)["charged"] == 0
 
-    def test_of_more_than_twelve_digits_is_declined_without_being_sent(self, api, acquirer):
-        payment = pay(api, amount=10**12)
+    def test_of_more_than_twelve_digits_is_refused_without_being_sent(self, api, acquirer):
+        refused = api.post("/api/payments", orders.card_payment(amount=10**12))
 
-        assert (payment["status"], payment["gateway_code"]) == ("failed", "13")
-        assert acquirer.simulator.received == ["0800"]
+        assert (refused.status_code, refused.json()["code"]) == (400, "not_supported")
+        assert [error["field"] for error in refused.json()["errors"]] == ["amount"]
+        assert not Transaction.objects.exists()
 
     def test_is_not_sent_after_its_deadline(self, acquirer):
-        connected = connectors.make(ISO8583)
+        connected = made_acquirer()
         assert connected.is_available()
 
         answer = connected.authorise(card_order(1, amount=50_000, age=SEND_WITHIN + 0.1), card=card())
@@ -146,7 +148,7 @@ class TestPayment:
         assert acquirer.simulator.received == ["0800"]
 
     def test_closes_a_connection_without_acknowledgements(self, acquirer):
-        connected = connectors.make(ISO8583)
+        connected = made_acquirer()
         assert connected.is_available()
 
         socket_ = connected.link._thread._writer.get_extra_info("socket")
@@ -157,7 +159,8 @@ class TestPayment:
     def test_with_3d_secure_is_rejected_and_not_stored(self, api, acquirer):
         answer = api.post(PAYMENTS, orders.card_payment(three_ds={"enabled": True}))
 
-        assert (answer.status_code, answer.json()["code"]) == (503, "rail_unavailable")
+        assert (answer.status_code, answer.json()["code"]) == (400, "not_supported")
+        assert [each["field"] for each in answer.json()["errors"]] == ["3ds.enabled"]
         assert "3-D Secure" in answer.json()["detail"]
         assert not Transaction.objects.exists()
 
@@ -421,7 +424,7 @@ class TestHostileAnswer:
                 assert pay(api)["status"] == "pending"
         monkeypatch.undo()
 
-        until(connectors.make(ISO8583).is_available)
+        until(made_acquirer().is_available)
         assert pay(api)["status"] == "success"
 
 
@@ -458,7 +461,7 @@ class TestConnection:
         refused = api.post(PAYMENTS, orders.card_payment()).status_code
 
         acquirer.do(refuses_sign_on=False)
-        until(lambda: connectors.make(ISO8583).is_available())
+        until(lambda: made_acquirer().is_available())
 
         assert refused == 503
         assert pay(api)["status"] == "success"
@@ -477,9 +480,9 @@ class TestConnection:
         until(lambda: acquirer.simulator.received.count("0800") > 3)
 
         acquirer.do(is_deaf=True)
-        until(lambda: not connectors.make(ISO8583).link._thread._up.is_set())
+        until(lambda: not made_acquirer().link._thread._up.is_set())
         acquirer.do(is_deaf=False)
-        until(lambda: connectors.make(ISO8583).is_available())
+        until(lambda: made_acquirer().is_available())
 
         assert pay(api)["status"] == "success"
 
@@ -488,7 +491,7 @@ class TestConnection:
         with short_acquirer_timeout():
             pay(api)
         acquirer.stop()
-        until(lambda: not connectors.make(ISO8583).is_available())
+        until(lambda: not made_acquirer().is_available())
 
         requery_all()
 
@@ -499,7 +502,7 @@ class TestConnection:
 class TestManyAtOnce:
     def test_are_matched_over_one_connection(self, ada, acquirer):
         """Answers arrive out of order, and every thread gets the one to its own message."""
-        connector = connectors.make(ISO8583)
+        connector = made_acquirer()
         acquirer.do(jitter=0.2)
 
         def ask(number):
@@ -529,9 +532,9 @@ class TestSecrets:
         assert pay(api, source=source)["gateway_code"] == "30"
         requery_all()
         acquirer.stop()
-        until(lambda: not connectors.make(ISO8583).is_available())
+        until(lambda: not made_acquirer().is_available())
 
-        written = caplog.text + str(capsys.readouterr()) + repr(vars(connectors.make(ISO8583).link))
+        written = caplog.text + str(capsys.readouterr()) + repr(vars(made_acquirer().link))
         assert "connection to the acquirer ended" in written
         assert number not in written
         assert "8263" not in written
@@ -540,7 +543,7 @@ class TestSecrets:
         acquirer.plan("swallow")
         with short_acquirer_timeout():
             pay(api, source=orders.card_source(pan="5399838383838381", cvv="8263"))
-        link = connectors.make(ISO8583).link
+        link = made_acquirer().link
 
         gc.collect()
 
@@ -560,3 +563,85 @@ def test_operations_have_numbers_of_their_own(api, acquirer):
     assert operation.retrieval_reference_number.endswith(operation.system_trace_audit_number)
     assert operation.retrieval_reference_number != payment["retrieval_reference_number"]
     assert requery.unanswered() == []
+
+
+class TestCodes:
+    """Which codes approve, which refuse, and that others do neither."""
+
+    @pytest.mark.parametrize("code", ["08", "11", "16"])
+    def test_of_other_approvals_charge(self, api, acquirer, code):
+        acquirer.books.next_codes.append(code)
+
+        payment = pay(api)
+
+        assert (payment["status"], payment["gateway_code"]) == ("success", code)
+        assert payment["authorization_code"]
+        assert books(acquirer, payment)["charged"] == payment["amount"]
+
+    def test_85_approves_a_card_check_only(self, api, acquirer):
+        acquirer.books.next_codes.extend(["85", "85"])
+
+        check = api.post(PAYMENTS, orders.card_check()).json()
+        payment = pay(api)
+        requery_all()
+
+        assert (check["status"], check["gateway_code"]) == ("success", "85")
+        assert (payment["status"], again(api, payment)["status"]) == ("pending", "failed")
+        assert books(acquirer, payment) == {"charged": 0, "reserved": 0, "refunded": 0}
+
+    def test_of_a_partial_approval_reverses_and_then_declines(self, api, acquirer):
+        acquirer.books.next_codes.append("10")
+
+        payment = pay(api)
+        assert (payment["status"], payment["response_code"]) == ("pending", "10001")
+        assert books(acquirer, payment)["charged"] == payment["amount"] // 2
+        requery_all()
+
+        payment = again(api, payment)
+        assert (payment["status"], payment["response_code"], payment["gateway_code"]) == (
+            "failed",
+            "20013",
+            "10",
+        )
+        assert books(acquirer, payment)["charged"] == 0
+
+    def test_of_a_partial_approval_leaves_it_pending_until_the_reversal_is_answered(self, api, acquirer):
+        acquirer.books.next_codes.append("10")
+        payment = pay(api)
+        acquirer.plan("swallow")
+        with short_acquirer_timeout():
+            requery_all()
+
+        assert again(api, payment)["status"] == "pending"
+        requery_all()
+        assert again(api, payment)["response_code"] == "20013"
+
+    def test_of_a_partial_approval_is_not_reversed_by_an_acquirer_that_finds_no_original(self, api, acquirer):
+        """It has just approved the original, so 25 doesn't prove that nothing is reserved."""
+        acquirer.books.next_codes.append("10")
+        payment = pay(api)
+        acquirer.books.delete_authorisations()
+        requery_all()
+
+        assert again(api, payment)["status"] == "pending"
+        assert "0400" in acquirer.simulator.received
+
+    def test_of_a_partial_approval_sends_a_reversal_and_then_repeats_of_it(self, api, acquirer):
+        acquirer.books.next_codes.append("10")
+        pay(api)
+        acquirer.plan("swallow")
+        with short_acquirer_timeout():
+            requery_all()
+        requery_all()
+
+        assert [kind for kind in acquirer.simulator.received if kind[1] == "4"] == ["0400", "0401"]
+
+    @pytest.mark.parametrize("code", ["09", "68", "76", "96", "N7", "Z3"])
+    def test_that_are_unlisted_reverse_the_payment_before_it_fails(self, api, acquirer, code):
+        acquirer.books.next_codes.append(code)
+
+        payment = pay(api)
+        requery_all()
+
+        assert (payment["status"], again(api, payment)["status"]) == ("pending", "failed")
+        assert "0400" in acquirer.simulator.received

@@ -15,7 +15,7 @@ from payments.models import CardOperation, Transaction
 from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.payments.rails.processes import acquirer_process, bank_process
-from tests.settling import STAFF
+from tests.settling import STAFF, today
 from tests.simulators import acquirer_connected, connected_bank
 from virtual_accounts.models import UnappliedMoney
 
@@ -46,9 +46,10 @@ def reconcile(tmp_path):
     def run(statement, source):
         file = tmp_path / f"{source}.csv"
         file.write_text(statement + "\n")
+        period = ("--from", str(today()), "--to", str(today()))
         out = StringIO()
         with contextlib.suppress(SystemExit):
-            call_command("reconcile", "--file", str(file), "--source", source, "--json", stdout=out)
+            call_command("reconcile", "--file", str(file), "--source", source, *period, "--json", stdout=out)
         return json.loads(out.getvalue())
 
     return run

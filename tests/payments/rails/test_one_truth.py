@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from payments.models import CardOperation, Transaction
-from payments.services import requery
+from payments.services.rails import requery
 from tests import orders
 from tests.simulators import plan, short_acquirer_timeout, short_bank_timeout
 

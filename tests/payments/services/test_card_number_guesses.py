@@ -10,11 +10,13 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from config.operations.doctor_checks import Severity, examine
+from kit.api.fields.strict_fields import read_request
 from kit.api.replays import DuplicateReference
-from kit.masking import passes_luhn
+from kit.text.masking import passes_luhn
 from merchants.models import AuditEntry
-from payments import request_types
+from operations.doctor_checks import Severity, examine
+from payments.api import request_types
+from payments.fingerprints import first_release_fingerprint
 from payments.models import Transaction
 from payments.tasks import erase_card_number_hashes
 from tests import orders
@@ -89,6 +91,15 @@ class TestGuesses:
         row = stored()
         assert (row.card_number_hash, row.fingerprint, row.card_number_mismatches) == ("", "", 5)
         assert len(before.card_number_hash) == 64
+
+    def test_of_a_card_that_no_scheme_issues_end_after_five(self, api):
+        right, *others = [number for number in (f"9{n:011}" for n in range(100)) if passes_luhn(number)]
+        order = with_card(orders.card_payment(reference="order-1"), right)
+        post(api, order)
+
+        assert len(stored().card_number_hash) == 64
+        assert guess(api, order, others[:5]) == [409] * 5
+        assert stored().card_number_hash == ""
 
     def test_count_even_if_other_fields_differ(self, api):
         order = orders.card_payment(reference="order-1")
@@ -317,3 +328,32 @@ class TestParallelGuesses:
                 assert entries.count() == 1
                 with pytest.raises(DuplicateReference):
                     attempt(orders.GOOD_CARD)
+
+
+class TestPaymentOfTheFirstRelease:
+    """It has one hash over everything, the card number included, and none of the number."""
+
+    @pytest.fixture
+    def order(self, api, ada):
+        order = orders.card_payment(reference="order-1")
+        post(api, order)
+        kind = request_types.choose(order)
+        request = read_request(kind.serializer, order, currencies=ada.business.currencies)
+        Transaction.objects.update(card_number_hash="", fingerprint=first_release_fingerprint(request))
+        return order
+
+    def test_is_replayed_within_24_hours(self, api, order):
+        again = post(api, order)
+
+        assert (again.status_code, again.headers.get("Idempotent-Replayed")) == (200, "true")
+
+    def test_is_not_compared_later(self, api, order):
+        grow_older(hours=25)
+
+        assert post(api, order).status_code == 409
+        assert stored().fingerprint == ""
+
+    def test_is_compared_with_five_cards_at_the_most(self, api, order):
+        assert guess(api, order, OTHERS[:5]) == [409] * 5
+
+        assert post(api, order).status_code == 409

@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from payments.models import Challenge, LinkCardAttempt, PaymentLink, Transaction
 from payments.pages.card_form import read_card
-from payments.services import checkouts, expiry
+from payments.services import expiry
 from payments.services.cards import challenges
-from payments.services.checkout_limits import CardRests, CardsRest, LimitReached, resting_rule
-from payments.services.checkouts import Details
-from payments.services.link_uses import AddressHoldsTooMany
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkout_limits import CardRests, CardsRest, LimitReached, resting_rule
+from payments.services.checkouts.checkouts import Details
+from payments.services.links.link_uses import AddressHoldsTooMany
 from tests import orders
 from tests.orders import DECLINED_CARD, FRICTIONLESS_CARD
 from tests.payers import Payer, address_of, card_number

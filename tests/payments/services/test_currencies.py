@@ -10,12 +10,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from kit.money import decimals_of, money
+from kit.money.money import decimals_of, money
 from ledger.invariants import check
-from payments import fees
-from payments.fees import Flow
 from payments.invariants.registry import INVARIANTS
 from payments.models import Tariff, Transaction
+from payments.rules import fees
+from payments.rules.fees import Flow
 from payments.services import fee_rules
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -71,7 +71,7 @@ def net(currency):
 
 def rows_of(client, address):
     answer = client.get(address)
-    return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
 
 
 class TestDay:
@@ -103,27 +103,35 @@ class TestDay:
                 (net(currency), net(currency))
             ]
 
-    @pytest.mark.parametrize("currency", CURRENCIES)
-    def test_is_shown_with_the_decimals_of_its_currency(self, browser, released, currency):
-        page = unescape(browser.get(f"/dashboard/settlements/{released[currency].pk}/").content.decode())
+    def test_is_shown_with_the_decimals_of_its_currency(self, subtests, browser, released):
+        for currency in CURRENCIES:
+            with subtests.test(currency=currency):
+                page = unescape(
+                    browser.get(f"/dashboard/settlements/{released[currency].pk}/").content.decode()
+                )
 
-        assert money(net(currency), currency) == SHOWN[currency]
-        shown = SHOWN[currency].removeprefix(f"{currency} ")
-        assert shown in page
-        assert shown in unescape(browser.get(f"/dashboard/balance/?currency={currency}").content.decode())
+                assert money(net(currency), currency) == SHOWN[currency]
+                shown = SHOWN[currency].removeprefix(f"{currency} ")
+                assert shown in page
+                assert shown in unescape(
+                    browser.get(f"/dashboard/balance/?currency={currency}").content.decode()
+                )
 
-    @pytest.mark.parametrize("currency", CURRENCIES)
-    def test_is_exported_with_the_decimals_of_its_currency(self, browser, released, currency):
-        statement = rows_of(browser, f"/dashboard/settlements/{released[currency].pk}/statement.csv")
-        (moved,) = rows_of(browser, f"/dashboard/balance/export.csv?currency={currency}")
+    def test_is_exported_with_the_decimals_of_its_currency(self, subtests, browser, released):
+        for currency in CURRENCIES:
+            with subtests.test(currency=currency):
+                statement = rows_of(browser, f"/dashboard/settlements/{released[currency].pk}/statement.csv")
+                (moved,) = rows_of(browser, f"/dashboard/balance/export.csv?currency={currency}")
 
-        assert {row["currency"] for row in statement} == {currency}
-        total = {name: sum(Decimal(row[name]) for row in statement) for name in ("gross", "fee", "net")}
-        unit = Decimal(10) ** decimals_of(currency)
-        assert total["gross"] * unit == DAY[currency][0]
-        assert total["fee"] * unit == DAY[currency][1]
-        assert total["net"] * unit == net(currency)
-        assert (moved["currency"], Decimal(moved["amount"]) * unit) == (currency, net(currency))
+                assert {row["currency"] for row in statement} == {currency}
+                total = {
+                    name: sum(Decimal(row[name]) for row in statement) for name in ("gross", "fee", "net")
+                }
+                unit = Decimal(10) ** decimals_of(currency)
+                assert total["gross"] * unit == DAY[currency][0]
+                assert total["fee"] * unit == DAY[currency][1]
+                assert total["net"] * unit == net(currency)
+                assert (moved["currency"], Decimal(moved["amount"]) * unit) == (currency, net(currency))
 
     def test_leaves_a_valid_ledger(self, released):
         assert {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds} == {}

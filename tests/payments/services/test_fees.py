@@ -10,11 +10,11 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merchants.audit import Actor
 from merchants.models import AuditEntry
-from payments import fees
-from payments.fees import FeeRule, Flow, InvalidFeeRule
+from merchants.people.audit import Actor
 from payments.models import Tariff, Transaction
+from payments.rules import fees
+from payments.rules.fees import FeeRule, Flow, InvalidFeeRule
 from payments.services import fee_rules
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -48,9 +48,8 @@ def rules(draw):
 
 
 class TestCardFee:
-    @pytest.mark.parametrize(
-        ("amount", "fee"),
-        [
+    def test_is_a_percentage_plus_a_fixed_part_up_to_a_cap(self, subtests):
+        for amount, fee in [
             (1, 0),
             (33, 0),
             (34, 1),  # 0.51, rounded up
@@ -60,10 +59,9 @@ class TestCardFee:
             (12_666_666, 200_000),
             (12_666_633, 199_999),
             (10**12, 200_000),
-        ],
-    )
-    def test_is_a_percentage_plus_a_fixed_part_up_to_a_cap(self, amount, fee):
-        assert fees.fee(fees.CARD, amount) == fee
+        ]:
+            with subtests.test(amount=amount, fee=fee):
+                assert fees.fee(fees.CARD, amount) == fee
 
     @given(AMOUNTS)
     def test_is_a_whole_number_that_never_exceeds_its_cap(self, amount):
@@ -115,9 +113,8 @@ class TestFee:
         assert copied == rule
         assert fees.fee(copied, amount) == fees.fee(rule, amount)
 
-    @pytest.mark.parametrize(
-        "rule",
-        [
+    def test_by_a_decreasing_or_negative_rule_is_rejected(self, subtests):
+        for rule in [
             FeeRule(basis_points=10_001),
             FeeRule(basis_points=-1),
             FeeRule(fixed=-1),
@@ -128,11 +125,9 @@ class TestFee:
             FeeRule(steps=((100, 5), (200, 4)), fixed=7),
             FeeRule(steps=((100, 5),), fixed=4),
             FeeRule(steps=((100, -5),)),
-        ],
-    )
-    def test_by_a_decreasing_or_negative_rule_is_rejected(self, rule):
-        with pytest.raises(InvalidFeeRule):
-            rule.check()
+        ]:
+            with subtests.test(rule=rule), pytest.raises(InvalidFeeRule):
+                rule.check()
 
     def test_has_a_default_for_every_flow(self):
         assert set(fees.DEFAULTS) == set(fees.PERCENTAGES) == set(Flow)
@@ -144,9 +139,8 @@ CURRENCIES = st.sampled_from(["JPY", "NGN", "USD", "KWD"])  # 0, 2, 2 and 3 deci
 
 
 class TestFeeInACurrency:
-    @pytest.mark.parametrize(
-        ("flow", "currency", "amount", "fee"),
-        [
+    def test_is_a_percentage_outside_the_home_currency(self, subtests):
+        for flow, currency, amount, fee in [
             (Flow.CARD, "NGN", 250_000, 13_750),
             (Flow.CARD, "USD", 250_000, 9_750),  # USD 2,500.00 costs USD 97.50
             (Flow.CARD, "JPY", 1_500, 59),  # 58.5, half is rounded up to a whole yen
@@ -158,10 +152,9 @@ class TestFeeInACurrency:
             (Flow.PAYOUT, "USD", 500_000, 5_000),
             (Flow.PAYOUT, "KWD", 50, 1),
             (Flow.CARD_CHECK, "USD", 0, 0),
-        ],
-    )
-    def test_is_a_percentage_outside_the_home_currency(self, flow, currency, amount, fee):
-        assert fees.fee(fees.default_rule(flow, currency), amount) == fee
+        ]:
+            with subtests.test(flow=flow, currency=currency):
+                assert fees.fee(fees.default_rule(flow, currency), amount) == fee
 
     @given(st.sampled_from(list(Flow)), CURRENCIES, AMOUNTS)
     def test_of_incoming_money_is_never_negative_or_above_the_amount(self, flow, currency, amount):
@@ -432,9 +425,8 @@ class TestTariffPage:
         assert AuditEntry.objects.get(action="tariff.agreed").address == "127.0.0.1"
         assert api.post("/api/payments", orders.card_payment(amount=100_000)).json()["fee"] == 1_200
 
-    @pytest.mark.parametrize(
-        "wrong",
-        [
+    def test_rejects_an_invalid_rule(self, subtests, staff):
+        for wrong in [
             {"basis_points": "10001"},
             {"steps": "100: 5\n50: 6", "fixed": "7"},
             {"steps": "100: five"},
@@ -448,13 +440,12 @@ class TestTariffPage:
             {"currency": "XAU"},
             {"currency": "naira"},
             {"currency": ""},
-        ],
-    )
-    def test_rejects_an_invalid_rule(self, staff, wrong):
-        answer = staff.post("/admin/payments/tariff/add/", self.FORM | wrong)
+        ]:
+            with subtests.test(wrong=wrong):
+                answer = staff.post("/admin/payments/tariff/add/", self.FORM | wrong)
 
-        assert answer.status_code == 200
-        assert not Tariff.objects.exists()
+                assert answer.status_code == 200
+                assert not Tariff.objects.exists()
 
     def test_reads_amounts_in_major_units(self, staff):
         amounts = {

@@ -4,7 +4,7 @@ import pytest
 
 from ledger.models import Account, Entry
 from payments.models import Transaction
-from payments.services import requery
+from payments.services.rails import requery
 from tests import orders
 from tests.settling import decide, settle
 from tests.wallets import fill_wallet

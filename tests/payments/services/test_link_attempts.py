@@ -9,10 +9,18 @@ from django.utils import timezone
 
 from payments.metrics import CHECKOUT_REFUSALS, CHECKOUT_STEPS
 from payments.models import Challenge, Checkout, LinkCardAttempt, PaymentLink, Transaction
-from payments.services import cancellations, checkouts, expiry, link_uses, requery
+from payments.services import cancellations, expiry
 from payments.services.cards import challenges
-from payments.services.checkout_limits import CardRests, CardsRest, LimitReached
-from payments.services.link_uses import AddressHoldsTooMany, AnotherAttempt, CheckoutClosed, LinkNotPayable
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkout_limits import CardRests, CardsRest, LimitReached
+from payments.services.links import link_uses
+from payments.services.links.link_uses import (
+    AddressHoldsTooMany,
+    AnotherAttempt,
+    CheckoutClosed,
+    LinkNotPayable,
+)
+from payments.services.rails import requery
 from tests import orders
 from tests.links import begin, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD

@@ -7,10 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from merchants.audit import Actor
+from merchants.people.audit import Actor
 from payments.models import PaymentLink
-from payments.services import checkouts, link_recounts, links
-from payments.services.checkouts import Details
+from payments.services.checkouts import checkouts
+from payments.services.checkouts.checkouts import Details
+from payments.services.links import link_recounts, links
 from tests import orders
 
 pytestmark = pytest.mark.django_db

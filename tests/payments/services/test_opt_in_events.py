@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from payments.models import CardOperation, InvalidState, Transaction
-from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
+from payments.rules.outcomes import COMPLETED
 from payments.services import operations
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
@@ -21,7 +21,6 @@ from tests.refunds import pay
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_endpoint
-from webhooks import publishing, services
 from webhooks.models import Category, Delivery
 
 pytestmark = pytest.mark.django_db
@@ -233,10 +232,8 @@ class TestStatements:
     """
 
     @pytest.fixture(autouse=True)
-    def _production(self, monkeypatch):
-        monkeypatch.setattr(services, "publish", publishing.publish)
-        monkeypatch.setattr(services, "publish_to", publishing.publish_to)
-        monkeypatch.setattr(services, "publish_all", publishing.publish_all)
+    def _production(self, settings):
+        settings.SANDBOX = False
 
     def count(self, work):
         work()  # the first run fills caches

@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 
 from ledger.account_ids import account_ids
 from ledger.models import Account, Entry, Posting
-from payments.fees import Flow, default_rule
 from payments.identifiers import new_id
 from payments.models import AlreadyTransitioned, Transaction, Transition
-from payments.outcomes import AUTHENTICATION_FAILED, COMPLETED, payout_failure
 from payments.rails.protocol import RailAnswer
+from payments.rules.fees import Flow, default_rule
+from payments.rules.outcomes import AUTHENTICATION_FAILED, COMPLETED, payout_failure
 from payments.services import outcome_statement, transitions
 from payments.services.transitions import Cause
 from tests.factories import BusinessFactory

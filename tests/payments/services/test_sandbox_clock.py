@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ledger.invariants import check
-from merchants import rate_limits
+from merchants.api import rate_limits
 from merchants.models import AuditEntry
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, PayoutReturn, Transaction

@@ -6,13 +6,13 @@ import pytest
 from django.utils import timezone
 
 from ledger.invariants import check
-from merchants import rate_limits
+from merchants.api import rate_limits
 from merchants.models import AuditEntry
-from payments import business_days
 from payments.invariants.registry import INVARIANTS
 from payments.models import BatchTransition, SettlementBatch, Transaction
-from payments.services import sandbox_turns
-from payments.services.sandbox_days import DayState
+from payments.rules import business_days
+from payments.services.sandbox import sandbox_turns
+from payments.services.sandbox.sandbox_days import DayState
 from payments.services.settlement import batches
 from tests.racing import racers
 from tests.refunds import pay, refund
@@ -65,6 +65,15 @@ class TestDay:
         assert shown == batch
         assert holds()
 
+    def test_releases_the_batches_that_wait_at_pending_too(self, api):
+        pay(api)
+        [waiting] = close(api, "pending")["batches"]
+
+        [released] = close(api, "released")["batches"]
+
+        assert (released["id"], released["status"]) == (waiting["id"], "released")
+        assert holds()
+
     def test_credits_the_wallet_with_what_is_released(self, api):
         payment = pay(api)
         refund(api, payment, amount=10_000)
@@ -111,7 +120,7 @@ class TestDay:
         (rejected,) = settle()
         decide(rejected, "reject")
 
-        (batch,) = close(api)["batches"]
+        (batch,) = close(api, "approved")["batches"]
 
         assert batch["count"] == 1
         pending.refresh_from_db(), rejected.refresh_from_db()

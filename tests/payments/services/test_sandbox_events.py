@@ -9,11 +9,11 @@ import pytest
 from django.utils import timezone
 
 from ledger.invariants import check
-from merchants import rate_limits
+from merchants.api import rate_limits
+from merchants.api.request_log import request_log
 from merchants.models import ApiRequest, AuditEntry
-from merchants.request_log import request_log
 from payments.invariants.registry import INVARIANTS
-from payments.services import sandbox_events, sandbox_turns
+from payments.services.sandbox import sandbox_events, sandbox_turns
 from tests.payments.views.test_events import FIELDS
 from tests.racing import racers
 from tests.refunds import pay

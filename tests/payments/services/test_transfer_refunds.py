@@ -13,9 +13,10 @@ from ledger.models import Account, Entry
 from payments.identifiers import new_id
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, SettlementBatch, SettlementItem, Transaction, Transition
-from payments.outcomes import COMPLETED
 from payments.rails.protocol import RailAnswer
-from payments.services import operations, requery
+from payments.rules.outcomes import COMPLETED
+from payments.services import operations
+from payments.services.rails import requery
 from payments.services.reconciliation import ledger_lines
 from payments.services.transfers import incoming
 from tests import orders
@@ -408,9 +409,9 @@ class TestLedger:
         assert broken_invariants() == {}
 
     def test_may_become_negative_and_then_covers_no_payout(self, api, paid, settings):
-        settings.PAYOUT_REQUIRES_BALANCE = True
         decide(*settle(), "approve", "release")
         ask_for_refund(api, paid)
+        settings.PAYOUT_REQUIRES_BALANCE = True
 
         payout = api.post("/api/payments", orders.payout(amount=10_000)).json()
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from merchants.api.request_log import request_log
 from merchants.models import ApiKey, ApiRequest, AuditEntry
-from merchants.request_log import request_log
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory
 from tests.payments.views.test_events import FIELDS

@@ -3,6 +3,7 @@
 import json
 import uuid
 from base64 import b64encode
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import quote, urlsplit
 
@@ -11,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kit.timestamps import timestamp
+from kit.time.timestamps import timestamp
 from merchants.models import ApiKey
 from payments.models import Transaction
 from payments.services.payouts import payout_returns
@@ -104,8 +105,18 @@ class TestRepresentation:
             "error": "server_error",
             "explanation": "The endpoint answered 500.",
             "total_ms": 3.0,
+            "response_body": "\x00\ufffdno",
         }
         assert (second["number"], second["status"], second["error"]) == (2, 204, None)
+
+    def test_attempt_shows_what_the_endpoint_answered(self, api, endpoint, now):
+        delivery = make_delivery(endpoint, at=now)
+        answer = b"no order for \xff 4084084084084081"
+        record(acquire(at=now), replace(FAILED, excerpt=answer), at=now)
+
+        [attempt] = api.get(f"/api/events/{delivery.pk}").json()["attempts"]
+
+        assert attempt["response_body"] == "no order for \ufffd 408408******4081"
 
     def test_purged_body_is_null(self, api, endpoint, now):
         delivery = make_delivery(endpoint, at=now - timedelta(days=400))

@@ -13,9 +13,10 @@ from tests.factories import ApiKeyFactory
 from tests.racing import racers
 from tests.webhooks import servers
 from tests.webhooks.rows import KEY, make_endpoint
-from webhooks import exam_runner, exams, listener_keys, sender
-from webhooks.exam import PROBES, SECONDS
-from webhooks.exam_records import KEPT, Exam
+from webhooks.exams import exam_manners, exam_runner, exams
+from webhooks.exams.exam import PROBES, SECONDS
+from webhooks.exams.exam_records import KEPT, Exam
+from webhooks.listeners import listener_keys
 from webhooks.models import Attempt, Delivery
 from webhooks.signing import sign
 
@@ -33,7 +34,7 @@ def endpoint(ada):
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch, settings):
-    monkeypatch.setattr(sender, "PIECE_PAUSE", 0.05)
+    monkeypatch.setattr(exam_manners, "PIECE_PAUSE", 0.05)
     monkeypatch.setattr(exam_runner, "LOST_PAUSE", 0.01)
     settings.WEBHOOK_TIMEOUT = 2
 
@@ -102,7 +103,9 @@ class TestOfAnEndpoint:
         started(api)
 
         genuine = [each for each in Exam.objects.get().requests if each["probe"] == "genuine"]
-        assert [each["headers"]["X-Service-Event"] for each in genuine] == ["payout.success", "payout.failed"]
+        assert [each["headers"]["X-Service-Event"] for each in genuine] == [
+            "payout.success", "payout.failed", "refund.success", "refund.failed",
+        ]  # fmt: skip
 
     @pytest.mark.parametrize("events", [None, ["refund"]])
     def test_needs_an_endpoint_with_such_events(self, api, ada, events):
@@ -171,7 +174,7 @@ class TestOfAClient:
         sent = api.post(PATH, CLIENT).json()["requests"]
 
         genuine = [each["headers"]["X-Service-Event"] for each in sent if each["probe"] == "genuine"]
-        assert genuine == ["payout.failed"]
+        assert genuine == ["payout.failed", "refund.failed"]
 
     def test_is_judged_by_the_reported_answers(self, api):
         exam = started(api, CLIENT)

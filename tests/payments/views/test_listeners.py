@@ -9,16 +9,17 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.operations.retention import EVERYTHING
+from merchants.api.request_log import request_log
 from merchants.models import ApiKey, ApiRequest
-from merchants.request_log import request_log
+from operations.retention import EVERYTHING
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.racing import racers
 from tests.webhooks.rows import ADA, DATA, DELIVERED, acquire, data_of, make_endpoint, record
-from webhooks import listener_copies, listeners, publishing, services
-from webhooks.listener_keys import hash_key
+from webhooks import publishing, services
+from webhooks.listeners import listener_copies, listeners
+from webhooks.listeners.listener_keys import hash_key
 from webhooks.models import Delivery, Event, Listener, ListenerCopy
 from webhooks.publishing import NewEvent
 
@@ -79,6 +80,26 @@ def only(events):
     return event
 
 
+class TestList:
+    def test_has_the_live_listeners_of_the_business_without_their_keys(self, api, other_api, ada):
+        begin(api, "b", events=["refund.success"])
+        begin(api, "a")
+        begin(api, "ended")
+        begin(other_api, "other")
+        Listener.objects.filter(name="ended").update(expires_at=timezone.now())
+        publish(ada.business)
+
+        listed = api.get(LISTENERS).json()["data"]
+
+        assert [(each["name"], each["waiting"]) for each in listed] == [("a", 1), ("b", 0)]
+        assert listed[1].keys() == {"name", "events", "waiting", "expires_at"}
+
+    def test_is_for_the_sandbox_only(self, api, settings):
+        settings.SANDBOX = False
+
+        refusal(api.get(LISTENERS), 403, "sandbox_only")
+
+
 class TestBegin:
     def test_answers_with_the_key_that_signs_its_copies(self, api, ada, now):
         answer = begin(api)
@@ -118,9 +139,8 @@ class TestBegin:
         assert (answer.status_code, answer.json()["waiting"]) == (201, 0)
         assert Listener.objects.count() == 1
 
-    @pytest.mark.parametrize(
-        ("body", "field"),
-        [
+    def test_with_an_invalid_field_is_refused(self, subtests, api):
+        for body, field in [
             ({}, "name"),
             ({"name": "x" * 65}, "name"),
             ({"name": ".."}, "name"),
@@ -131,12 +151,11 @@ class TestBegin:
             ({"name": "laptop", "events": ["payment.reversed"]}, "events.0"),
             ({"name": "laptop", "events": ["payment.failed", "payment.failed"]}, "events"),
             ({"name": "laptop", "event": ["payment.failed"]}, "event"),
-        ],
-    )
-    def test_with_an_invalid_field_is_refused(self, api, body, field):
-        answer = api.post(LISTENERS, body)
+        ]:
+            with subtests.test(body=body, field=field):
+                answer = api.post(LISTENERS, body)
 
-        assert (answer.status_code, only(answer.json()["errors"])["field"]) == (400, field)
+                assert (answer.status_code, only(answer.json()["errors"])["field"]) == (400, field)
 
     @pytest.mark.parametrize("name", ["4084084084084081", "ada-4084-0840-8408-4081"])
     def test_with_a_card_number_as_its_name_is_refused(self, api, name):
@@ -382,9 +401,8 @@ class TestPoll:
 
         assert polled(api, wait=10) == {"events": [], "waiting": 0, "dropped": 0, "poll_after": 1}
 
-    @pytest.mark.parametrize(
-        ("body", "field"),
-        [
+    def test_with_an_invalid_field_is_refused(self, subtests, api, listener):
+        for body, field in [
             ({"wait": 11}, "wait"),
             ({"wait": -1}, "wait"),
             ({"wait": "1"}, "wait"),
@@ -393,12 +411,11 @@ class TestPoll:
             ({"ack": ["nonsense"]}, "ack.0"),
             ({"ack": str(uuid.UUID(int=1))}, "ack"),
             ({"acknowledge": []}, "acknowledge"),
-        ],
-    )
-    def test_with_an_invalid_field_is_refused(self, api, listener, body, field):
-        answer = poll(api, **body)
+        ]:
+            with subtests.test(body=body, field=field):
+                answer = poll(api, **body)
 
-        assert (answer.status_code, only(answer.json()["errors"])["field"]) == (400, field)
+                assert (answer.status_code, only(answer.json()["errors"])["field"]) == (400, field)
 
     def test_of_a_hundred_acknowledgements_is_accepted(self, api, listener):
         polled(api, ack=[str(uuid.uuid4()) for _ in range(100)])
@@ -481,8 +498,9 @@ class TestAccess:
 
 
 class TestProduction:
-    @pytest.mark.parametrize(("has_endpoint", "queries"), [(False, 1), (True, 2)])
-    def test_publishes_with_no_further_query_or_row(self, api, ada, listener, has_endpoint, queries):
+    @pytest.mark.parametrize("has_endpoint", [False, True])
+    def test_publishes_with_no_further_query_or_row(self, ada, listener, has_endpoint, settings):
+        settings.SANDBOX = False
         if has_endpoint:
             make_endpoint(business=ada.business)
         new = NewEvent(Event.PAYMENT_SUCCESS, ada.business_id, uuid.uuid4(), data=lambda: DATA)
@@ -490,7 +508,7 @@ class TestProduction:
         with CaptureQueriesContext(connection) as captured:
             publishing.publish(new, now=timezone.now())
 
-        assert len(captured) == queries
+        assert len(captured) == (2 if has_endpoint else 1)
         assert not ListenerCopy.objects.exists()
 
 

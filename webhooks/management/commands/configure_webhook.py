@@ -4,11 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from kit.api.fields.field_errors import closest, shown
 from kit.db import clock
-from merchants.audit import Actor
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
-from webhooks.models import Category
-from webhooks.services import UnusableEndpoint, configure
+from merchants.people.audit import Actor
+from webhooks.models import Category, Event, category_of, event_of_name
+from webhooks.services import UnusableEndpoint, configure, refusal_of_url
 
 
 class Command(DocumentCommand):
@@ -36,11 +37,15 @@ class Command(DocumentCommand):
     def handle(
         self, *, business: str, url: str, events: str, disable: bool, json: bool, **options: Any
     ) -> None:
+        subscribed = [event.strip() for event in events.split(",") if event.strip()]
+        for word in subscribed:
+            if word not in Category.values:
+                raise CommandError(_unknown(word), returncode=2)
         try:
             configured = configure(
                 business=chosen_business(business),
                 url=url,
-                subscribed_events=[event.strip() for event in events.split(",") if event.strip()],
+                subscribed_events=subscribed,
                 enabled=not disable,
                 actor=Actor(name="configure_webhook"),
                 now=clock.now(),
@@ -57,12 +62,24 @@ class Command(DocumentCommand):
         if configured.new_hash_key:
             document["hash_key"] = configured.new_hash_key
         self.show(document, as_json=json)
+        if refusal := refusal_of_url(endpoint.url, strict=True):  # saved, so this is a sandbox
+            self.stderr.write(f"Production refuses this URL: {refusal}", self.style.WARNING)
 
     def lines(self, document: Document) -> Iterable[str]:
         state = "enabled" if document["enabled"] else "disabled: deliveries are held"
         yield f"{document['url']} receives {_listed(document['subscribed_events'])} events ({state})."
         if "hash_key" in document:
             yield f"Signing key (shown only once): {document['hash_key']}"
+
+
+def _unknown(word: str) -> str:
+    event = closest(word, Event.labels)
+    suggestion = closest(word, Category.values)
+    hint = f" Did you mean {suggestion}?" if suggestion else ""
+    if event:
+        hint = f" The event {event} is of the category {category_of(event_of_name(event))}."
+    listed = ", ".join(Category.values)
+    return f"--events: there is no category {shown(word)}.{hint} Subscribe to one or more of {listed}."
 
 
 def _listed(words: list[str]) -> str:

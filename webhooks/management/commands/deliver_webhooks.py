@@ -2,12 +2,16 @@ import signal
 import threading
 from argparse import ArgumentParser
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
+from django.db import DatabaseError
+
 from kit import garbage_collection
-from kit.plurals import counted
+from kit.terminal.terminal import require_migrated_database
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
-from webhooks import dispatcher, poll
+from webhooks.sending import dispatcher
 
 
 class Command(DocumentCommand):
@@ -17,31 +21,29 @@ class Command(DocumentCommand):
     )
     # The checks import the whole API, a third of this process's memory. `migrate` runs them instead.
     requires_system_checks = ()
+    _reported = 0
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--once", action="store_true", help="stop when nothing is due")
 
     def handle(self, *, once: bool, json: bool, **options: Any) -> None:
+        with suppress(DatabaseError):  # polling waits for a database that is unavailable
+            require_migrated_database()
         stopped = threading.Event()
-
-        def stop(*_: Any) -> None:
-            stopped.set()
-            dispatcher.stop_gracefully()
-
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, stop)
+            signal.signal(number, lambda *_: stopped.set())
         garbage_collection.collect_less_often()
-        total = 0
-        for made in (
-            [dispatcher.dispatch_due(stopped=stopped)]
-            if once
-            else poll.poll_due(stopped, linger=dispatcher.LINGER)
-        ):
-            total += made
-            if made:
-                self.stderr.write(f"{counted(total, 'attempt')} made")
+        if once:
+            total = dispatcher.Dispatcher(stopped=stopped).run(once=True)
+        else:
+            total = dispatcher.send_due(stopped, progress=self._report)
         self.show({"attempts": total}, as_json=json)
+
+    def _report(self, total: int) -> None:
+        if total != self._reported:
+            self.stderr.write(f"{counted(total, 'attempt')} made")
+        self._reported = total
 
     def lines(self, document: Document) -> Iterable[str]:
         yield f"Made {counted(document['attempts'], 'attempt')}."

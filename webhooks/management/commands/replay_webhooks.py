@@ -8,10 +8,10 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from kit.db import clock
-from kit.plurals import counted
-from kit.progress import show_progress
-from merchants.audit import Actor
+from kit.terminal.progress import show_progress
+from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
+from merchants.people.audit import Actor
 from webhooks import services
 from webhooks.models import Event
 

@@ -84,10 +84,10 @@ class AdvancedPayment(Model):
     """Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour;
     `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen
     Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083`
-    Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20030` Payment failed;
-    `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds;
-    `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided;
-    `20091` Payment cancelled."""
+    Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined -
+    Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture;
+    `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but
+    received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled."""
 
     response_summary: str
     """The outcome in words."""
@@ -170,6 +170,9 @@ class AdvancedPayment(Model):
     completed_at: str | None = None
     """When `status` became `success` or `failed`. Once it is final."""
 
+    warnings: list[Warning] | None = None
+    """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
+
     advanced: Literal['challenge', 'authorisation', 'session', 'question', 'return']
     """What happened."""
 
@@ -244,6 +247,56 @@ class Beneficiary(Model):
 
     bank_code: str
     """The bank's `code`."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capability(Model):
+    """What can be done in one currency. Without a configured connector, only `flow`, `currency` and
+    `available`."""
+
+    flow: str
+    """The kind of request."""
+
+    currency: str
+    """ISO 4217."""
+
+    available: bool
+    """Whether requests of this flow and currency can be processed at the moment."""
+
+    hosted_only: bool | None = None
+    """Whether payers enter their card on the provider's own page only: by payment link, not with
+    `source`."""
+
+    captures_later: bool | None = None
+    """Whether `capture` may be `false`."""
+
+    voids: bool | None = None
+    """Whether an authorised payment can be voided."""
+
+    partial_refunds: bool | None = None
+    """Whether a part of a payment can be refunded."""
+
+    three_d_secure: str | None = None
+    """`on_request`: with `3ds.enabled`. `never`: not available. `provider_decides`: it can't be
+    requested."""
+
+    expiry_duration: ExpiryDurationRange | None = None
+    """The range of `expiry_duration`."""
+
+    minimum_amount: int | None = None
+    """The smallest `amount`. An owner can set a larger one in Settings."""
+
+    maximum_amount: int | None = None
+    """The largest `amount`."""
+
+    amount_multiple_of: int | None = None
+    """`amount` must be a multiple of this."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CapabilityList(Model):
+    """Every flow and currency."""
+
+    data: list[Capability]
+    """By flow, then by currency."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CardShown(Model):
@@ -410,6 +463,11 @@ class DuplicateReference(Model):
     string_to_sign: str | None = None
     """`invalid_signature`, in the sandbox: the text that the server built and signed."""
 
+    differs: list[str] | None = None
+    """409 for a request that repeats another one with other fields: names of the top-level fields that
+    differ from the first; a card is `source`. It is always among them once the card is no longer
+    compared. References of the bank: left out."""
+
     success: bool | None = None
     """Errors of the simulation: always `false`."""
 
@@ -453,6 +511,10 @@ class EventAttempt(Model):
 
     total_ms: float
     """Milliseconds from the lookup of your host name to the end of your response's headers."""
+
+    response_body: str | None
+    """The first 2 KiB of your answer's body, with card numbers masked; null without a body, and once it
+    has been purged."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventCopy(Model):
@@ -691,6 +753,16 @@ class ExpectedAnswer(Model):
     """Its `response_code`, as well."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ExpiryDurationRange(Model):
+    """How long the account number of a payment can accept the transfer."""
+
+    minimum: int
+    """Seconds."""
+
+    maximum: int
+    """Seconds."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FieldError(Model):
     """What is wrong with one field."""
 
@@ -739,6 +811,13 @@ class Listener(Model):
     """When it ends, unless it polls before."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ListenerList(Model):
+    """Live listeners."""
+
+    data: list[ListenerState]
+    """The listeners, by name."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ListenerPoll(Model):
     """What is new for a listener."""
 
@@ -753,6 +832,32 @@ class ListenerPoll(Model):
 
     poll_after: int
     """Seconds to wait before the next poll."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListenerState(Model):
+    """A live listener, without its key."""
+
+    name: str
+    """Your name for it."""
+
+    events: list[EventName]
+    """The kinds of events that are copied."""
+
+    waiting: int
+    """How many copies are not acknowledged."""
+
+    expires_at: str
+    """When it ends, unless it polls before."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mistake(Model):
+    """The known mistake that leads to a signature."""
+
+    code: str
+    """Name of the mistake."""
+
+    message: str
+    """What you signed, and what to sign."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Movement(Model):
@@ -825,10 +930,10 @@ class Payment(Model):
     """Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour;
     `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen
     Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083`
-    Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20030` Payment failed;
-    `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds;
-    `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided;
-    `20091` Payment cancelled."""
+    Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined -
+    Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture;
+    `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but
+    received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled."""
 
     response_summary: str
     """The outcome in words."""
@@ -910,6 +1015,9 @@ class Payment(Model):
 
     completed_at: str | None = None
     """When `status` became `success` or `failed`. Once it is final."""
+
+    warnings: list[Warning] | None = None
+    """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentLink(Model):
@@ -1002,6 +1110,9 @@ class PaymentLink(Model):
     updated_at: str
     """When it was changed, deactivated or activated last."""
 
+    warnings: list[Warning] | None = None
+    """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentLinkList(Model):
     """A page of payment links, newest first."""
@@ -1059,6 +1170,15 @@ class Problem(Model):
     string_to_sign: str | None = None
     """`invalid_signature`, in the sandbox: the text that the server built and signed."""
 
+    mistake: Mistake | None = None
+    """`invalid_signature`, in the sandbox: the known mistake that leads to your signature, if there is
+    one."""
+
+    differs: list[str] | None = None
+    """409 for a request that repeats another one with other fields: names of the top-level fields that
+    differ from the first; a card is `source`. It is always among them once the card is no longer
+    compared. References of the bank: left out."""
+
     success: bool | None = None
     """Errors of the simulation: always `false`."""
 
@@ -1104,6 +1224,9 @@ class Refund(Model):
 
     destination: RefundDestination | None = None
     """Where the money goes. Refunds of transfer payments."""
+
+    warnings: list[Warning] | None = None
+    """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefundDestination(Model):
@@ -1479,24 +1602,26 @@ class UnappliedTransfer(Model):
     sender: Sender
     """The sender, if the bank named it."""
 
-    why: Literal['mismatch', 'late', 'second', 'inactive', 'other_currency']
+    why: Literal['mismatch', 'late', 'second', 'inactive', 'other_currency', 'assigned']
     """Why it matches no payment: another amount than expected, after the payment's end, a second
-    transfer, an inactive account, another currency."""
+    transfer, an inactive account, another currency, or a number of no account that we assigned to
+    yours later."""
 
     state: UnappliedTransferState
-    """`credited` and `returned` are final."""
+    """`credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it
+    back."""
 
     payment_reference: str | None = None
     """Your reference of the payment that it was meant for, if there is one."""
 
     reason: str | None = None
-    """Why it was credited or returned."""
+    """Why it was credited or returned; of an open one, why the bank refused its return or sent it back."""
 
     decided_at: str | None = None
     """When it was credited or returned."""
 
     return_reference: str | None = None
-    """The reference of the payout that returns it."""
+    """The reference of the payout that returns it, or which came back."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnappliedTransferList(Model):
@@ -1545,6 +1670,16 @@ class VirtualAccountList(Model):
 
     previous: str | None
     """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Warning(Model):
+    """Something that is valid, but probably a mistake."""
+
+    code: str
+    """What looks like a mistake."""
+
+    message: str
+    """What was read, and what to send if something else was meant."""
 
 AddressRequest = TypedDict(
     "AddressRequest",
@@ -1744,10 +1879,10 @@ DynamicAccountRequest = TypedDict(
         "reference": "Required[str]",
         "email": "Required[str]",
         "currency": "Required[str]",
-        "address": "Required[AddressRequest]",
         "first_name": "Required[str]",
         "last_name": "Required[str]",
         "account_type": "Literal[\"individual\"]",
+        "address": "AddressRequest",
         "metadata": "dict[str, str]",
         "middle_name": "str",
         "phone_number": "str",
@@ -2103,9 +2238,9 @@ DynamicAccountArguments = TypedDict(
         "reference": "Required[str]",
         "email": "Required[str]",
         "currency": "Required[str]",
-        "address": "Required[AddressRequest]",
         "first_name": "Required[str]",
         "last_name": "Required[str]",
+        "address": "AddressRequest",
         "metadata": "dict[str, str]",
     },
     total=False,
@@ -2315,9 +2450,11 @@ if TYPE_CHECKING:
 
 Model.NESTED.update(
     {
-        AdvancedPayment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal},
+        AdvancedPayment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal, "warnings": Warning},
         BalanceList: {"data": Balance},
         BankList: {"data": Bank},
+        Capability: {"expiry_duration": ExpiryDurationRange},
+        CapabilityList: {"data": Capability},
         Checkout: {"customer": CheckoutCustomer},
         CheckoutList: {"data": Checkout},
         ClosedDay: {"batches": Settlement, "balance": Balance},
@@ -2326,14 +2463,15 @@ Model.NESTED.update(
         EventRecord: {"subject": EventSubject},
         EventRecordList: {"data": EventRecord},
         Exam: {"results": ExamResult, "requests": ExamDelivery},
+        ListenerList: {"data": ListenerState},
         ListenerPoll: {"events": EventCopy},
         MovementList: {"data": Movement},
-        Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal},
-        PaymentLink: {"amount_range": AmountRange, "collect": Collect, "customer": LinkCustomer, "custom_fields": CustomField},
+        Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal, "warnings": Warning},
+        PaymentLink: {"amount_range": AmountRange, "collect": Collect, "customer": LinkCustomer, "custom_fields": CustomField, "warnings": Warning},
         PaymentLinkList: {"data": PaymentLink},
         PaymentList: {"data": Payment},
-        Problem: {"errors": FieldError},
-        Refund: {"destination": RefundDestination},
+        Problem: {"errors": FieldError, "mistake": Mistake},
+        Refund: {"destination": RefundDestination, "warnings": Warning},
         RefundList: {"data": Refund},
         RequestLogEntryList: {"data": RequestLogEntry},
         Scenario: {"steps": ScenarioStep, "ends": ScenarioEnd},

@@ -10,6 +10,7 @@ from sluice.caller import Caller
 from sluice.resources import (
     Balance,
     Banks,
+    Capabilities,
     CardChecks,
     Events,
     PaymentLinks,
@@ -79,6 +80,7 @@ class Sluice:
         self.refunds = Refunds(self._caller)
         self.virtual_accounts = VirtualAccounts(self._caller)
         self.banks = Banks(self._caller)
+        self.capabilities = Capabilities(self._caller)
         self.balance = Balance(self._caller)
         self.settlements = Settlements(self._caller)
         self.unapplied_transfers = UnappliedTransfers(self._caller)

@@ -6,6 +6,7 @@ import secrets
 import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sluice.errors import SluiceError
 
@@ -14,6 +15,7 @@ ALL_VARIABLES = f"{', '.join(VARIABLES[:-1])} and {VARIABLES[-1]}"
 SANDBOX = Path("var", "sandbox")
 CURRENT = Path("var", "sandbox.current")
 DEFAULT_PROFILE = "default"
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class NoCredentials(SluiceError):
@@ -44,7 +46,7 @@ def find(profile: str | None = None, base_url: str | None = None) -> Credentials
         found = from_profile(profile)
     elif any(os.environ.get(name) for name in VARIABLES):
         found = from_environment(base_url)
-    elif DEFAULT_PROFILE in profiles():
+    elif _has_default_profile():
         found = from_profile(DEFAULT_PROFILE)
     else:
         found = from_sandbox()
@@ -63,8 +65,7 @@ def from_environment(base_url: str | None = None) -> Credentials:
         raise NoCredentials(f"Set {ALL_VARIABLES}, or use Sluice.from_sandbox().")
     if missing:
         raise NoCredentials(f"Set {', '.join(missing)} as well.")
-    base_url, api_key, secret_key = map(str, given.values())
-    return Credentials(base_url, api_key, secret_key, source="the environment")
+    return _checked([str(value) for value in given.values()], source="the environment")
 
 
 def from_profile(name: str) -> Credentials:
@@ -83,7 +84,7 @@ def from_profile(name: str) -> Credentials:
 def from_sandbox(folder: Path | None = None) -> Credentials:
     """Return the keys of a sandbox's demo business, by default of the one that was last started from this folder.
 
-    :raises NoCredentials: there is none
+    :raises NoCredentials: there is none, or its address is not on this machine
     """
     place = folder or _named_sandbox() or _current_sandbox()
     file = place / "credentials.json"
@@ -94,6 +95,10 @@ def from_sandbox(folder: Path | None = None) -> Credentials:
             f"Sluice.from_sandbox(DIR). Otherwise start one with `make run`, or set {ALL_VARIABLES}."
         )
     found = _of_document(_read(file), source=f"the sandbox in {place}")
+    if not _is_loopback(found.base_url):
+        raise NoCredentials(
+            f"{file} names {found.base_url!r}, and a sandbox is on this machine. Set {ALL_VARIABLES} for another."
+        )
     is_elsewhere = folder is None and not _named_sandbox() and place != SANDBOX
     return (
         replace(found, notice=f"Using the sandbox in {place}, which was started last.")
@@ -121,8 +126,23 @@ def forget(name: str) -> bool:
 
 
 def profiles_file() -> Path:
-    config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    """Return the file of profiles.
+
+    :raises NoCredentials: there is no home directory
+    """
+    try:
+        config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    except RuntimeError:
+        raise NoCredentials("There is no home directory for profiles: set HOME or XDG_CONFIG_HOME.") from None
     return Path(config, "sluice", "profiles.json")
+
+
+def _has_default_profile() -> bool:
+    try:
+        profiles_file()
+    except NoCredentials:
+        return False
+    return DEFAULT_PROFILE in profiles()
 
 
 def _current_sandbox() -> Path:
@@ -133,6 +153,13 @@ def _current_sandbox() -> Path:
         return SANDBOX
     is_there = (folder / "credentials.json").is_file() and folder.resolve() != SANDBOX.resolve()
     return folder if is_there else SANDBOX
+
+
+def _is_loopback(base_url: str) -> bool:
+    try:
+        return urlsplit(base_url).hostname in LOOPBACK
+    except ValueError:
+        return False
 
 
 def _named_sandbox() -> Path | None:
@@ -181,5 +208,18 @@ def _of_document(document: dict[str, object], *, source: str) -> Credentials:
     values = [document.get(name) for name in ("base_url", "api_key", "secret_key")]
     if not all(isinstance(value, str) and value for value in values):
         raise NoCredentials(f"{source} has no base_url, api_key or secret_key.")
-    base_url, api_key, secret_key = map(str, values)
+    return _checked([str(value) for value in values], source=source)
+
+
+def _checked(values: list[str], *, source: str) -> Credentials:
+    """Return the keys. A file with line ends of Windows leaves a carriage return that no signature would match.
+
+    :raises NoCredentials: a value has a blank or another character that none has
+    """
+    for name, value in zip(VARIABLES, values, strict=True):
+        if not value.isascii() or not value.isprintable() or " " in value:
+            raise NoCredentials(
+                f"{name} of {source} has a blank or line end (such as \\r), or is not ASCII. Remove it."
+            )
+    base_url, api_key, secret_key = values
     return Credentials(base_url, api_key, secret_key, source=source)

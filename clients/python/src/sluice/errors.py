@@ -59,9 +59,20 @@ class ApiError(SluiceError):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        what = self.detail or self.title or "The answer is no problem document of Sluice."
+        what = (
+            self.detail
+            or self.title
+            or "The answer is not one of Sluice. Check host, port and https of the address."
+        )
         reference = f" (request {self.request_id})" if self.request_id else ""
-        return f"{self.status} {self.code}: {what}{reference}".replace(" :", ":")
+        return f"{self.status} {self.code}: {what}{reference}".replace(" :", ":") + self._cause()
+
+    def _cause(self) -> str:
+        """Return what the service found out: the fields that differ, or the mistake behind a signature."""
+        if differs := self.document.get("differs"):
+            return f"\nFields that differ: {', '.join(differs)}."
+        mistake = self.document.get("mistake")
+        return f"\n{mistake.get('message')}" if isinstance(mistake, dict) else ""
 
 
 class InvalidRequest(ApiError):
@@ -101,7 +112,7 @@ class AuthenticationFailed(ApiError):
             f"{'>' if place == differing else ' '} {name:10}  {theirs[place]:{width}}  {ours[place]}"
             for place, name in enumerate(SIGNED_LINES)
         ]
-        if differing is None:
+        if differing is None and "mistake" not in self.document:
             rows.append("Both are the same, so the secret key is not that of this API key.")
         return "\n" + "\n".join(rows)
 
@@ -164,7 +175,9 @@ BY_CODE: dict[str, type[ApiError]] = {
     "card_number_misplaced": InvalidRequest,
     "unsupported_currency": InvalidRequest,
     "no_price": InvalidRequest,
+    "not_supported": InvalidRequest,
     "invalid_payment_method": InvalidRequest,
+    "amount_too_small": InvalidRequest,
     "amount_too_large": InvalidRequest,
     "destination_required": InvalidRequest,
     "length_required": InvalidRequest,
@@ -189,6 +202,7 @@ BY_CODE: dict[str, type[ApiError]] = {
     "duplicate_reference": DuplicateReference,
     "invalid_state": InvalidState,
     "not_refundable": InvalidState,
+    "insufficient_funds": InvalidState,
     "slug_taken": Conflict,
     "rate_limited": RateLimited,
     "internal_error": ServerTrouble,

@@ -25,6 +25,7 @@ M = TypeVar("M", bound=Model)
 PAYMENTS, REFUNDS, ACCOUNTS = "/api/payments", "/api/refunds", "/api/virtual-accounts"
 LINKS, UNAPPLIED, SETTLEMENTS = "/api/payment-links", "/api/unapplied-transfers", "/api/settlements"
 EVENTS, BALANCE, BANKS = "/api/events", "/api/balance", "/api/banks"
+CAPABILITIES = "/api/capabilities"
 EXAMS = "/api/sandbox/exams"
 ADVANCE = "/api/sandbox/advance"
 CHECKS_PREFIX = "check-"
@@ -218,6 +219,14 @@ class Banks(Resource):
         """Return the holder of an account."""
         body = {"account_number": account_number, "bank_code": bank_code}
         return self._post(models.Beneficiary, f"{BANKS}/resolve", body, is_repeatable=True)
+
+
+class Capabilities(Resource):
+    """What can be done in each currency."""
+
+    def list(self) -> list[models.Capability]:
+        """Return what can be done for each kind of request and currency."""
+        return _models(models.Capability, self._caller.call("GET", CAPABILITIES))
 
 
 class Balance(Resource):

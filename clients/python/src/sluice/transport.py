@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from sluice.credentials import LOOPBACK
 from sluice.errors import NotSent, OutcomeUnknown, TransportError
 
 MAX_IDLE = 10  # connections
+NOT_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}  # OpenSSL's words for other bytes
 IDLE_SECONDS = 20  # the server keeps a connection for 30
 MAX_ANSWER = 32 * 1024 * 1024  # bytes
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,10 @@ class HttpTransport:
                 raise http.client.IncompleteRead(body, answer.length)
         except (OSError, http.client.HTTPException) as problem:
             # Without the frames of http.client, whose variables hold the request.
-            raise OutcomeUnknown(f"The connection failed: {_words(problem)}.") from problem.with_traceback(
-                None
-            )
+            is_plain = self._tls is None and isinstance(problem, ConnectionResetError)
+            hint = " If this port answers https, begin the address with https." if is_plain else ""
+            text = f"The connection failed: {_words(problem)}.{hint}"
+            raise OutcomeUnknown(text) from problem.with_traceback(None)
         if len(body) > MAX_ANSWER:
             raise OutcomeUnknown(f"The answer has more than {MAX_ANSWER} bytes.")
         headers = {name.lower(): value for name, value in answer.getheaders()}
@@ -243,6 +245,12 @@ def _words(problem: Exception) -> str:
         return "it took too long"
     if isinstance(problem, ssl.SSLCertVerificationError):
         return f"its certificate is not valid: {problem.verify_message}"
+    if isinstance(problem, ssl.SSLError) and problem.reason in NOT_TLS:
+        return "the address says https, and this port answers plain http"
+    if isinstance(problem, http.client.BadStatusLine) and str(problem).startswith(
+        "\x15\x03"
+    ):  # an alert of TLS
+        return "the address says http, and this port answers https"
     if isinstance(problem, OSError) and problem.strerror:
         return problem.strerror
     return type(problem).__name__

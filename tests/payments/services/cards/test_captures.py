@@ -1,7 +1,7 @@
 import pytest
 from django.core.management import call_command
 
-from kit.time_ordered_ids import new_id
+from kit.time.time_ordered_ids import new_id
 from payments.models import CardOperation, Transaction
 from tests import orders
 

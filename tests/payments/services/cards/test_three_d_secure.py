@@ -54,26 +54,24 @@ class TestWhetherThePayerIsChallenged:
         assert payment["status"] == "success"
         assert "redirect_link" not in payment
 
-    @pytest.mark.parametrize(
-        "three_ds",
-        [*NO_3DS, *[{"three_ds": {"enabled": True, "challenge_preference": p}} for p in PREFERENCES]],
-    )
-    @pytest.mark.parametrize(
-        ("number", "code"),
-        [
-            (orders.CHALLENGED_CARD, "10001"),
-            (orders.FRICTIONLESS_CARD, "10000"),
-            (orders.UNRECOGNISED_CARD, "20151"),
-            (orders.DECLINED_CARD, "20051"),
-        ],
-    )
-    def test_depends_on_a_test_card_first(self, api, three_ds, number, code):
-        source = orders.card_source(pan=number)
+    def test_depends_on_a_test_card_first(self, subtests, api):
+        for three_ds in [
+            *NO_3DS,
+            *[{"three_ds": {"enabled": True, "challenge_preference": p}} for p in PREFERENCES],
+        ]:
+            for number, code in [
+                (orders.CHALLENGED_CARD, "10001"),
+                (orders.FRICTIONLESS_CARD, "10000"),
+                (orders.UNRECOGNISED_CARD, "20151"),
+                (orders.DECLINED_CARD, "20051"),
+            ]:
+                with subtests.test(three_ds=three_ds, number=number, code=code):
+                    source = orders.card_source(pan=number)
 
-        payment = api.post("/api/payments", orders.card_payment(source=source, **three_ds)).json()
+                    payment = api.post("/api/payments", orders.card_payment(source=source, **three_ds)).json()
 
-        assert payment["response_code"] == code
-        assert ("redirect_link" in payment) == (number == orders.CHALLENGED_CARD)
+                    assert payment["response_code"] == code
+                    assert ("redirect_link" in payment) == (number == orders.CHALLENGED_CARD)
 
 
 @pytest.mark.django_db

@@ -2,17 +2,25 @@
 
 import json
 import uuid
+from functools import partial
 
 import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from ledger.invariants import check
 from ledger.models import Account, Entry
 from merchants.models import AuditEntry, User
+from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
-from payments.services import requery
+from payments.rails.protocol import RailAnswer
+from payments.rules import outcomes
+from payments.services import transitions
 from payments.services.payouts import payout_returns
+from payments.services.rails import requery
+from payments.services.staff import resolutions
+from payments.tasks import requery_due
 from tests import orders
 from tests.bank_signing import KEY, signed_headers
 from tests.dashboard.people import signed_in
@@ -69,6 +77,15 @@ def notify(client):
 
 def wallet():
     return Account.objects.get(kind="wallet", currency="NGN").balance
+
+
+def suspense():
+    account = Account.objects.filter(kind="suspense", currency="NGN").first()
+    return account.balance if account else 0
+
+
+def broken():
+    return [(one.invariant.name, one.broken) for one in check(INVARIANTS) if not one.holds]
 
 
 def shown(api, payout):
@@ -272,20 +289,18 @@ class TestReturnThatMatchesNothing:
 
 
 class TestNotification:
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
+    def test_with_an_invalid_field_is_rejected(self, subtests, payout, notify):
+        for field, value in [
             ("bank_reference", ...), ("bank_reference", "a b"), ("payout_reference", ...),
             ("payout_reference", ""), ("payout_reference", 7), ("amount", 0), ("amount", "1"),
             ("amount", 2**63), ("currency", "naira"), ("currency", ...),
-        ],
-    )  # fmt: skip
-    def test_with_an_invalid_field_is_rejected(self, payout, notify, field, value):
-        answer = notify(payout, **{field: value})
+        ]:  # fmt: skip
+            with subtests.test(field=field, value=value):
+                answer = notify(payout, **{field: value})
 
-        assert answer.status_code == 400
-        assert {error["field"] for error in answer.json()["errors"]} == {field}
-        assert not PayoutReturn.objects.exists()
+                assert answer.status_code == 400
+                assert {error["field"] for error in answer.json()["errors"]} == {field}
+                assert not PayoutReturn.objects.exists()
 
     @pytest.mark.parametrize("change", [{"amount": 1}, {"currency": "USD"}, {"payout_reference": "x"}])
     def test_with_a_used_reference_is_rejected(self, payout, notify, change):
@@ -406,7 +421,7 @@ class TestAdministration:
 
 
 class TestReturnOfARefund:
-    """The bank returns the refund of a transfer payment (decision 0047)."""
+    """The bank returns the refund of a transfer payment (decision 0024)."""
 
     @pytest.mark.parametrize("account_number", ["0123456789", "0000000097"], ids=["successful", "pending"])
     def test_is_recorded_for_operators_and_changes_nothing(self, api, notify, account_number):
@@ -428,3 +443,90 @@ class TestReturnOfARefund:
         )
         assert api.get("/api/refunds/rf-1").json() == made
         assert PayoutReturn.objects.get().payout_reference == operation.pk.hex
+
+
+class TestPartialReturnBeforeTheSuccess:
+    """The bank returns a part of a payout whose own answer was lost, and then confirms it."""
+
+    @pytest.fixture
+    def confirm(self, pending):
+        """Return a function with which the bank confirms the payout."""
+        return lambda: resolutions.resolve_transaction(
+            pending.pk, succeeded=True, reason="Confirmed", evidence="Line 7", actor=STAFF, now=timezone.now()
+        )
+
+    def test_is_credited_when_the_payout_succeeds(self, ada, api, pending, notify, confirm):
+        make_endpoint(business=ada.business, events=["payout", "reversal"])
+        notify(pending, amount=100_000)
+        assert suspense() == 100_000
+
+        confirm()
+
+        assert [(one.applied, one.why) for one in PayoutReturn.objects.all()] == [("reversed", "")]
+        assert shown(api, pending)["reversal"]["amount"] == 100_000
+        assert (wallet(), suspense()) == (-151_000, 0)
+        events = [json.loads(sent.body)["event"] for sent in Delivery.objects.order_by("created_at")]
+        assert sorted(events) == ["payout.reversed", "payout.success"]
+        assert broken() == []
+
+    def test_in_several_parts_is_credited_in_full(self, pending, notify, confirm):
+        notify(pending, amount=100_000)
+        notify(pending, bank_reference="ret-2", amount=150_000)
+
+        confirm()
+
+        assert (wallet(), suspense()) == (-1_000, 0)
+        assert broken() == []
+
+    def test_stays_in_suspense_beyond_the_amount(self, pending, notify, confirm):
+        notify(pending, amount=100_000)
+        notify(pending, bank_reference="ret-2", amount=200_000)
+
+        confirm()
+
+        assert sorted(PayoutReturn.objects.values_list("amount", "why")) == [
+            (100_000, ""),
+            (200_000, "too_much"),
+        ]
+        assert (wallet(), suspense()) == (-151_000, 200_000)
+        assert broken() == []
+
+    def test_stays_in_suspense_if_the_payout_fails(self, pending, notify):
+        notify(pending, amount=100_000)
+
+        notify(pending, bank_reference="ret-2")
+
+        assert PayoutReturn.objects.get(amount=100_000).why == "already_failed"
+        assert (wallet(), suspense()) == (0, 100_000)
+        assert broken() == []
+
+    def test_of_a_payout_that_is_being_sent_is_credited_soon(self, pending, notify):
+        """The bank's return overtakes its answer to the order."""
+        notify(pending, amount=100_000)
+        pending.refresh_from_db()
+        sent = RailAnswer(outcome=outcomes.COMPLETED)
+        transitions.apply_answer(pending, sent, cause=transitions.Cause.RAIL, now=timezone.now())
+        assert (wallet(), suspense()) == (-251_000, 100_000)
+
+        requery_due()
+
+        assert (wallet(), suspense()) == (-151_000, 0)
+        assert broken() == []
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaceOfPartialReturnAndSuccess:
+    @pytest.mark.parametrize("place", range(4))
+    def test_credits_the_part_once(self, pending, notify, place):
+        """Whichever is first, the other one finds it."""
+        confirmed = partial(
+            resolutions.resolve_transaction, pending.pk, succeeded=True, reason="Confirmed", evidence="Line 7",
+            actor=STAFF, now=timezone.now(),
+        )  # fmt: skip
+
+        with racers(2) as line:
+            line.race(lambda: notify(pending, amount=100_000).json(), confirmed)
+
+        assert PayoutReturn.objects.get().applied == "reversed"
+        assert (wallet(), suspense()) == (-151_000, 0)
+        assert broken() == []

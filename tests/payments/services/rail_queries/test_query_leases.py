@@ -10,12 +10,12 @@ from django.db import connection
 from django.db import transaction as database
 from django.utils import timezone
 
-from kit import connectors
+from kit.connectors import connectors
 from kit.db.clock import database_now
 from payments.models import CardOperation, RailSilence, Transaction
-from payments.services import requery
-from payments.services.rail_queries import parallel_calls, query_leases, rail_outages
-from payments.services.rail_queries.query_leases import Lane
+from payments.services.rails import requery
+from payments.services.rails.rail_queries import parallel_calls, query_leases, rail_outages
+from payments.services.rails.rail_queries.query_leases import Lane
 from payments.tasks import expire_due, requery_due
 from tests import orders
 from tests.factories import BusinessFactory
@@ -76,16 +76,6 @@ def run():
         pass
 
 
-def _in_thread(call):
-    def called():
-        try:
-            call()
-        finally:
-            connection.close()
-
-    return called
-
-
 def status_of(transaction):
     return Transaction.objects.get(pk=transaction.pk).status
 
@@ -123,22 +113,6 @@ class TestHangingBank:
         assert not bank.may_answer.is_set()
         assert status_of(payment) == "success"
         assert {status_of(payout) for payout in payouts} == {"pending"}
-
-    def test_occupies_one_thread_of_a_worker(self, business, bank, monkeypatch):
-        """The embedded service has one worker, so other tasks would wait for its threads."""
-        monkeypatch.setattr(requery, "RUN_TIME", 5)
-        due_payouts(business, 1)
-        first = threading.Thread(target=_in_thread(requery_due))
-        first.start()
-        eventually(lambda: bank.in_progress)
-        due_payouts(business, 1)
-
-        requery_due()
-
-        assert len(bank.queries) == 1
-        assert first.is_alive()
-        bank.may_answer.set()
-        first.join(10)
 
     def test_late_answers_are_applied(self, business, bank):
         payouts = due_payouts(business, parallel_calls.SLOTS)

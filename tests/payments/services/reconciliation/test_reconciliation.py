@@ -8,16 +8,21 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.models import Posting
-from payments import bank_statement_parser
-from payments.bank_statement_parser import InvalidStatement
+from ledger.models import Entry, Posting
+from merchants.models import Business
 from payments.models import CardOperation, Reconciliation, ReconciliationLine, Transaction
+from payments.rules import bank_statement_parser
+from payments.rules.bank_statement_parser import InvalidStatement
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
+from tests.dashboard.people import signed_in
+from tests.factories import UserFactory
 from tests.settling import today
+from tests.wallets import fill_wallet
 from virtual_accounts.models import Transfer
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +39,7 @@ def reconcile(tmp_path):
         file.write_text("\n".join([heading, *lines]) + "\n")
         out = StringIO()
         try:
-            call_command("reconcile", "--file", str(file), "--json", *options, stdout=out)
+            call_command("reconcile", "--file", str(file), "--json", *period(), *options, stdout=out)
             code = 0
         except SystemExit as ended:
             code = ended.code
@@ -63,6 +68,10 @@ def refund_payment(api, payment, amount):
 
 def line(reference, amount, *, currency="NGN", day=None, direction="in"):
     return f"{reference},{amount},{currency},{day or today()},{direction}"
+
+
+def period():
+    return "--from", str(today()), "--to", str(today())
 
 
 def counts(document):
@@ -242,7 +251,7 @@ class TestReconcile:
         pay(api, amount=50_051)  # declined: no money moved
         pay(api, currency="USD")  # another account's statement
 
-        found = reconcile(line(payment.reference, 50_000))
+        found = reconcile(line(payment.reference, 50_000), options=["--currency", "NGN"])
 
         (missing,) = found["missing_there"]
         assert (missing["id"], missing["amount"], missing["line"]) == (str(other.pk), 70_000, None)
@@ -254,6 +263,56 @@ class TestReconcile:
         found = reconcile(line("unknown", 7), options=["--source", source])
 
         assert [one["kind"] for one in found["missing_there"]] == [missing]
+
+    @pytest.mark.parametrize(("options", "shown"), [(["--currency", "NGN"], "NGN"), ([], "All")])
+    def test_shows_the_currency_that_it_was_narrowed_to(self, api, reconcile, options, shown):
+        pay(api, currency="USD")
+
+        reconcile(line("unknown", 7), options=["--apply", *options])
+
+        staff = signed_in(UserFactory(is_staff=True, is_superuser=True), client=Client())
+        page = staff.get("/admin/payments/reconciliation/").content.decode()
+        assert f'<td class="field-compared_currency">{shown}</td>' in page
+
+    def test_expects_every_day_of_the_period(self, api, reconcile):
+        payment = pay(api)
+        earlier = today() - timedelta(days=1)
+
+        found = reconcile(line("unknown", 7, day=earlier), options=["--from", str(earlier)])
+
+        assert [one["id"] for one in found["missing_there"]] == [str(payment.pk)]
+
+    def test_expects_currencies_without_a_line(self, api, reconcile):
+        payment, dollars = pay(api), pay(api, currency="USD")
+
+        found = reconcile(line(payment.reference, 50_000))
+
+        assert [one["id"] for one in found["missing_there"]] == [str(dollars.pk)]
+        assert found["exit"] == 1
+
+    def test_expects_top_ups_on_the_bank_s_statement(self, api, reconcile):
+        fill_wallet(Business.objects.get(), 10**16)
+        top_up = Entry.objects.get(kind="top_up")
+
+        (missing,) = reconcile(line("unknown", 7), options=["--source", "bank"])["missing_there"]
+
+        assert (missing["kind"], missing["id"]) == ("top_up", str(top_up.cause))
+        assert counts(reconcile(line(top_up.note, 10**16))) == {"matched": 1}
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ("--to", "2026-01-31"),
+            ("--from", "2026-01-31"),
+            ("--from", "0001-01-01", "--to", "2026-01-31"),
+            ("--from", "2026-02-01", "--to", "2026-01-31"),
+        ],
+    )
+    def test_needs_a_period(self, tmp_path, options):
+        with pytest.raises(CommandError, match="Example: ") as ended:
+            call_command("reconcile", "--file", str(tmp_path / "any.csv"), *options)
+
+        assert ended.value.returncode == 2
 
 
 class TestApply:
@@ -307,16 +366,15 @@ class TestFile:
 
         assert (row.reference, row.amount, row.line) == ("r1", 100, 2)
 
-    @pytest.mark.parametrize(
-        ("wrong", "column"),
-        [
+    def test_invalid_line_is_reported_without_its_contents(self, subtests):
+        for wrong, column in [
             (",100,NGN,2026-01-31,in", "reference"),
             (f"{'r' * 101},100,NGN,2026-01-31,in", "reference"),
             ("r1,1.00,NGN,2026-01-31,in", "amount"),
             ("r1,-100,NGN,2026-01-31,in", "amount"),
             ("r1,0,NGN,2026-01-31,in", "amount"),
             ("r1,\uff11\uff10\uff10,NGN,2026-01-31,in", "amount"),
-            ("r1,10000000000000,NGN,2026-01-31,in", "amount"),
+            ("r1,10000000000000001,NGN,2026-01-31,in", "amount"),
             ("r1,10000000000000000000,NGN,2026-01-31,in", "amount"),
             ("r1,100,NGN,9999-12-31,in", "day"),
             ("r1,100,NGN,0001-01-01,in", "day"),
@@ -325,13 +383,12 @@ class TestFile:
             ("r1,100,NGN,2026-02-30,in", "day"),
             ("r1,100,NGN,20260131,in", "day"),
             ("r1,100,NGN,2026-01-31,credit", "direction"),
-        ],
-    )
-    def test_invalid_line_is_reported_without_its_contents(self, wrong, column):
-        (error,) = self.errors(self.GOOD, wrong)
+        ]:
+            with subtests.test(wrong=wrong, column=column):
+                (error,) = self.errors(self.GOOD, wrong)
 
-        assert error.startswith(f"line 3: {column} must be ")
-        assert "NGN,2026" not in error
+                assert error.startswith(f"line 3: {column} must be ")
+                assert "NGN,2026" not in error
 
     def test_reports_a_limited_number_of_invalid_lines(self):
         errors = self.errors(*["r1,x,NGN,2026-01-31,in"] * 1_000)
@@ -345,10 +402,42 @@ class TestFile:
             "line 3: 6 cells instead of 5.",
         )
 
-    def test_without_its_heading_is_invalid(self):
-        assert self.errors(heading=self.GOOD) == (
-            "line 1: the heading lacks reference, amount, currency, day, direction.",
+    @pytest.mark.parametrize(
+        ("above", "separator", "encoding"),
+        [
+            ("", ";", "utf-8"),
+            ("", "\t", "utf-16"),
+            ("sep=;\r\n", ";", "utf-8-sig"),
+            ("Zenith; Olú\r\n\r\n", ",", "utf-8"),
+        ],
+    )
+    def test_of_a_spreadsheet_is_read(self, above, separator, encoding):
+        text = f"{HEADING}\r\n{self.GOOD}\r\n{self.GOOD},x\r\n".replace(",", separator)
+
+        read = bank_statement_parser.read((above + text).encode(encoding))
+
+        (row,) = read.rows
+        lines_above = above.count("\n")
+        assert (row.reference, row.amount, row.line) == ("r1", 100, 2 + lines_above)
+        assert read.errors == (f"line {3 + lines_above}: 6 cells instead of 5.",)
+
+    @pytest.mark.parametrize("cut", ["6.33019E+11", "6,33019e+11", "6E+11"])
+    def test_with_a_number_that_a_spreadsheet_cut_is_invalid(self, cut):
+        assert self.errors(self.GOOD, f'"{cut}",100,NGN,2026-01-31,in', f'r1,"{cut}",NGN,2026-01-31,in') == (
+            "line 3: a spreadsheet cut the reference; format its column as text.",
+            "line 4: a spreadsheet cut the amount; format its column as text.",
         )
+
+    def test_without_its_heading_is_refused_with_what_was_found_and_an_example(self):
+        (error,) = self.errors("r2,200", heading="reference,Betrag,currency,Tag,4084084084084081")
+
+        assert error == (
+            "line 1: the heading lacks amount, day, direction. "
+            "Found: reference, Betrag, currency, Tag, 408408******4081\n"
+            f"Example:\n{HEADING}\n603209000042,50000,NGN,2026-02-01,in"
+        )
+
+    def test_with_a_column_twice_is_invalid(self):
         assert self.errors(heading=f"{HEADING},day") == ("line 1: the heading has day more than once.",)
 
     def test_without_lines_is_invalid(self):
@@ -358,6 +447,8 @@ class TestFile:
         ("content", "says"),
         [
             (b"", "heading lacks"),
+            (b"\xff\xfe\x00", "is not UTF-16"),
+            (HEADING.encode("utf-16-le"), "heading lacks"),
             (HEADING.encode() + b"\nr1,\xff,NGN,2026-01-31,in", "line 2: this is not UTF-8."),
             (HEADING.encode() + b'\n"r1,100', "line 2: this is not CSV"),
             (HEADING.encode() + b"\nr\x001,100,NGN,2026-01-31,in", "line 2"),
@@ -376,7 +467,7 @@ class TestFile:
     @pytest.mark.parametrize(
         ("wrong", "says"),
         [
-            (b"r1,12345678901234,NGN,2026-01-31,in", "line 3: amount must be"),
+            (b"r1,12345678901234567,NGN,2026-01-31,in", "line 3: amount must be"),
             (b"r1,100,NGN,9999-12-31,in", "line 3: day must be"),
             (b"r1,100,NGN,0001-01-01,in", "line 3: day must be"),
             (b"r\xe91,100,NGN,2026-01-31,in", "line 3: this is not UTF-8."),
@@ -392,7 +483,7 @@ class TestFile:
         out = StringIO()
 
         with pytest.raises(CommandError, match=says) as ended:
-            call_command("reconcile", "--file", str(file), "--apply", "--json", stdout=out)
+            call_command("reconcile", "--file", str(file), "--apply", "--json", *period(), stdout=out)
 
         assert ended.value.returncode == 2
         document = json.loads(out.getvalue())
@@ -415,7 +506,7 @@ class TestFile:
         file.write_text(f"{HEADING}\nr1,x,NGN,2026-01-31,in\n")
 
         with pytest.raises(CommandError, match="was not compared:\nline 2: amount must be") as ended:
-            call_command("reconcile", "--file", str(file), "--apply")
+            call_command("reconcile", "--file", str(file), "--apply", *period())
 
         assert ended.value.returncode == 2
         assert not Reconciliation.objects.exists()
@@ -423,6 +514,6 @@ class TestFile:
     @pytest.mark.parametrize("name", ["nowhere.csv", "", "a\0b"])
     def test_that_does_not_exist_exits_with_2(self, tmp_path, name):
         with pytest.raises(CommandError, match="cannot be read") as ended:
-            call_command("reconcile", "--file", str(tmp_path / name) if name != "" else str(tmp_path))
+            call_command("reconcile", "--file", str(tmp_path / name) if name else str(tmp_path), *period())
 
         assert ended.value.returncode == 2

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from kit.time_zones import day_begins, names
+from kit.time.time_zones import day_begins, names
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import CountedDay, HourlyTotals, Transaction
-from payments.services import refunds
 from payments.services.cards import captures
+from payments.services.refunds import refunds
 from payments.services.reporting import daily_totals
 from tests import orders
 from tests.factories import BusinessFactory

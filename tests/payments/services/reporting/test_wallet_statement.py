@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kit.timestamps import timestamp
+from kit.time.timestamps import timestamp
 from ledger import services as ledger
 from ledger.models import Account, Entry
 from ledger.statements import wallet_statements

@@ -5,8 +5,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from kit import csv_cells
-from kit.tables import csv_lines
+from kit.files import csv_cells
+from kit.files.tables import csv_lines
 from payments.services.settlement import batch_statements
 from payments.services.settlement.batch_statements import statement, table
 from tests import orders
@@ -109,32 +109,36 @@ class TestStatementFile:
 
         assert row[1] == "'-1.1"
 
-    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", " =1+1"])
-    def test_puts_an_apostrophe_before_formulas(self, text):
-        ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text]), newline=""))
+    def test_puts_an_apostrophe_before_formulas(self, subtests):
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", " =1+1"]:
+            with subtests.test(text=text):
+                ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text]), newline=""))
 
-        assert cell == f"'{text}"
+                assert cell == f"'{text}"
 
-    @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66"])
-    @pytest.mark.parametrize("before", ["", "\u00a0", "\u200b", "\ufeff", "\u3000", " \u2060\u00ad", '"'])
-    def test_detects_signs_after_invisible_characters_and_in_full_width(self, sign, before):
-        text = f"{before}{sign}HYPERLINK(1)"
+    def test_detects_signs_after_invisible_characters_and_in_full_width(self, subtests):
+        for sign in ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66"]:
+            for before in ["", "\u00a0", "\u200b", "\ufeff", "\u3000", " \u2060\u00ad", '"']:
+                with subtests.test(sign=sign, before=before):
+                    text = f"{before}{sign}HYPERLINK(1)"
 
-        ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text])))
+                    ((cell,),) = csv.reader(io.StringIO(csv_cells.line([text])))
 
-        assert cell == f"'{text}"
+                    assert cell == f"'{text}"
 
-    @pytest.mark.parametrize("separator", [",", ";", "\t", "|", "\r", "\n", "\u2028", "\uff1b"])
-    @pytest.mark.parametrize("between", ["", " ", "\u00a0", '"'])
-    def test_puts_an_apostrophe_after_a_separator_within_a_cell(self, separator, between):
-        ((cell,),) = csv.reader(io.StringIO(csv_cells.line([f"a{separator}{between}=1+1"]), newline=""))
+    def test_puts_an_apostrophe_after_a_separator_within_a_cell(self, subtests):
+        for separator in [",", ";", "\t", "|", "\r", "\n", "\u2028", "\uff1b"]:
+            for between in ["", " ", "\u00a0", '"']:
+                with subtests.test(separator=separator, between=between):
+                    ((cell,),) = csv.reader(
+                        io.StringIO(csv_cells.line([f"a{separator}{between}=1+1"]), newline="")
+                    )
 
-        assert cell == f"a{separator}{between}'=1+1"
+                    assert cell == f"a{separator}{between}'=1+1"
 
-    @pytest.mark.parametrize(
-        "text", ["order-1", "a=b", "", "1-1", "'=1", "a; b", "a, b@c.example", "12:00:00+00:00"]
-    )
-    def test_leaves_other_text_unchanged(self, text):
-        ((cell, _),) = csv.reader(io.StringIO(csv_cells.line([text, -1])))
+    def test_leaves_other_text_unchanged(self, subtests):
+        for text in ["order-1", "a=b", "", "1-1", "'=1", "a; b", "a, b@c.example", "12:00:00+00:00"]:
+            with subtests.test(text=text):
+                ((cell, _),) = csv.reader(io.StringIO(csv_cells.line([text, -1])))
 
-        assert cell == text
+                assert cell == text

@@ -14,7 +14,7 @@ from merchants.models import AuditEntry
 from payments import tasks
 from payments.invariants.registry import INVARIANTS
 from payments.models import BatchTransition, SettlementBatch, SettlementItem, Transaction, Transition
-from payments.services import refunds
+from payments.services.refunds import refunds
 from payments.services.settlement import batch_decisions, batch_transitions, batches
 from payments.services.settlement.batch_transitions import StillUpdating
 from tests import orders

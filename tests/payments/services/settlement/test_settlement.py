@@ -15,7 +15,6 @@ from django.utils import timezone
 from ledger import services as ledger
 from ledger.models import Entry
 from merchants.models import ApiKey, AuditEntry
-from payments import business_days
 from payments.models import (
     BatchTransition,
     InvalidState,
@@ -24,8 +23,9 @@ from payments.models import (
     Transaction,
     Transition,
 )
+from payments.rules import business_days
+from payments.rules.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 from payments.services.settlement import batches
-from payments.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 from tests import orders
 from tests.refunds import pay, refund
 from tests.settling import decide, settle, today
@@ -62,7 +62,7 @@ def finished_at(moment, *references):
 
 def run(*arguments):
     out = StringIO()
-    call_command("settle", *arguments, stdout=out, stderr=StringIO())
+    call_command("settle", *arguments, unfinished=True, stdout=out, stderr=StringIO())
     return out.getvalue()
 
 
@@ -501,3 +501,30 @@ class TestCommand:
     def test_rejects_an_invalid_day(self, day):
         with pytest.raises(CommandError, match="is not a day"):
             run("--date", day)
+
+
+class TestUnfinishedDay:
+    """Payments of a day that is not over would join its batch later."""
+
+    def refused(self, *arguments):
+        with pytest.raises(CommandError) as refusal:
+            call_command("settle", "--date", today().isoformat(), *arguments, stdout=StringIO())
+        assert refusal.value.returncode == 2
+        return str(refusal.value)
+
+    def test_is_refused_in_production(self, api, settings):
+        reference = pay(api)
+        settings.SANDBOX = False
+
+        assert "Settle it after that." in self.refused("--unfinished")
+        assert "settle_status" not in shown(api, reference)
+
+    def test_needs_a_flag_in_the_sandbox(self, api):
+        reference = pay(api)
+
+        assert "add --unfinished" in self.refused()
+        call_command(
+            "settle", "--date", today().isoformat(), "--unfinished", stdout=StringIO(), stderr=StringIO()
+        )
+
+        assert shown(api, reference)["settle_status"] == "pending"

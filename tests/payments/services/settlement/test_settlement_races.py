@@ -1,17 +1,23 @@
 """Concurrent settlement, refunds and decisions. Each test names the lock or constraint that it needs."""
 
+import threading
+import time
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
+import psycopg
 import pytest
+from django.db import connection
 from django.db.models import Count, Sum
 from django.utils import timezone
 
 from ledger import services as ledger
 from ledger.models import Entry
-from payments import business_days
 from payments.models import SettlementBatch, SettlementItem, Transaction
-from payments.services import refunds
+from payments.rules import business_days
+from payments.services.refunds import refunds
+from payments.services.replays import idempotency
 from payments.services.settlement import batch_decisions, batches
 from tests import orders
 from tests.factories import BusinessFactory
@@ -211,3 +217,57 @@ def states_of(batch):
     return Transaction.objects.filter(pk__in=batch.items.values("transaction")).values_list(
         "settle_status", flat=True
     )
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks no rows")
+class TestOrderOfLocks:
+    def test_is_that_of_the_erasure_of_hashes(self, business):
+        """Two payments that finished in another order than they began; the erasure waits for the first one."""
+        first, second = pay(business, 2)
+        day_ago = timezone.now() - timedelta(hours=25)
+        Transaction.objects.update(created_at=day_ago)
+        Transaction.objects.filter(pk=first.pk).update(finished_at=second.finished_at + timedelta(seconds=1))
+
+        with racers(2) as threads, held(first) as release:
+            outcomes = threads.race(
+                lambda: list(idempotency.erase_card_number_hashes(now=timezone.now())),
+                partial(settle_behind, release),
+            )
+
+        assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
+
+
+@contextmanager
+def held(row):
+    """Lock a row in another session, until the function that is yielded is called."""
+    where = {name: connection.settings_dict[name.upper()] for name in ("user", "password", "host", "port")}
+    with psycopg.connect(dbname=connection.settings_dict["NAME"], **where) as other:
+        other.execute("SELECT 1 FROM payments_transaction WHERE id = %s FOR UPDATE", [row.pk])
+        yield other.rollback
+
+
+def settle_behind(release):
+    """Settle while the erasure waits; release what it waits for once the settlement waits too."""
+    wait_for_waiting(1)
+    threading.Thread(target=release_once_both_wait, args=[release]).start()
+    return settle()
+
+
+def release_once_both_wait(release):
+    try:
+        wait_for_waiting(2)
+    finally:
+        release()
+        connection.close()
+
+
+def wait_for_waiting(count):
+    """Wait until so many sessions wait for a lock."""
+    with connection.cursor() as cursor:
+        for _ in range(500):
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
+            if cursor.fetchone()[0] >= count:
+                break
+            time.sleep(0.01)

@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from ledger.models import Account, Entry
-from merchants.audit import Actor
 from merchants.models import AuditEntry, User
+from merchants.people.audit import Actor
 from payments.models import Proposal, SettlementBatch, Transaction
 from payments.services.staff import four_eyes, staff_actions
 from tests import orders
@@ -290,8 +290,9 @@ class TestRights:
 
     def test_confirmation_needs_the_current_permission(self, first, ada):
         """The confirming user's session was loaded before the permission was withdrawn."""
+        second = person("second@example.com")
         first.post(TOP_UP, top_up(ada.business))
-        proposal, second = Proposal.objects.get(), person("second@example.com")
+        proposal = Proposal.objects.get()
         assert second.has_perm("ledger.add_entry")
         User.objects.filter(pk=second.pk).update(is_superuser=False)
 
@@ -312,10 +313,19 @@ class TestRights:
         second.post(page(Proposal.objects.get(), "decline"), {"reason": "Left the company"})
         assert Proposal.objects.get().state == "declined"
 
+    def test_right_that_came_after_the_proposal_does_not_count(self, first, ada):
+        first.post(TOP_UP, top_up(ada.business))
+        accomplice = signed_in(person("accomplice@example.com"), client=Client())
+
+        assert "after it was proposed" in confirm(accomplice, Proposal.objects.get())
+
+        assert not Entry.objects.exists()
+        assert Proposal.objects.get().state == "open"
+
     def test_confirmation_needs_recent_reauthentication(self, first, ada):
+        stale = person("stale@example.com")
         first.post(TOP_UP, top_up(ada.business))
         proposal = Proposal.objects.get()
-        stale = person("stale@example.com")
         stale.set_password("a long enough password")
         stale.save()
         client = signed_in(stale, fresh=False, client=Client(enforce_csrf_checks=True))
@@ -338,12 +348,13 @@ class TestRights:
         client.post(page(proposal, "confirm"), {"csrfmiddlewaretoken": str(kept.context["csrf_token"])})
         assert wallet(ada.business) == 500
 
-    @pytest.mark.parametrize("kind", staff_actions.PERMISSIONS)
-    def test_every_action_has_a_permission_that_exists(self, kind):
-        app, codename = staff_actions.PERMISSIONS[kind].split(".")
+    def test_every_action_has_a_permission_that_exists(self, subtests):
+        for kind in staff_actions.PERMISSIONS:
+            with subtests.test(kind=kind):
+                app, codename = staff_actions.PERMISSIONS[kind].split(".")
 
-        assert Permission.objects.filter(content_type__app_label=app, codename=codename).exists()
-        assert set(staff_actions.PERMISSIONS) == set(Proposal.Action.values)
+                assert Permission.objects.filter(content_type__app_label=app, codename=codename).exists()
+                assert set(staff_actions.PERMISSIONS) == set(Proposal.Action.values)
 
 
 class TestDatabase:
@@ -355,7 +366,16 @@ class TestDatabase:
             with pytest.raises(IntegrityError), transaction.atomic():
                 proposal.decide(Proposal.State.CONFIRMED, by=decided_by, reason="", now=timezone.now())
 
-    @pytest.mark.parametrize("changes", [{"amount": 501}, {"reason": "Other"}, {"parameters": {"a": "b"}}])
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"amount": 501},
+            {"reason": "Other"},
+            {"parameters": {"a": "b"}},
+            {"made_about": {}},
+            {"confirmers": []},
+        ],
+    )
     def test_protects_a_proposal(self, first, ada, changes):
         first.post(TOP_UP, top_up(ada.business))
 

@@ -12,12 +12,12 @@ from ledger.models import Account
 from merchants.models import AuditEntry
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, Proposal, Transaction, Transition
-from payments.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.rails.protocol import RailAnswer
+from payments.rules.outcomes import COMPLETED, DO_NOT_HONOUR
 from payments.services import operations, transitions
-from payments.services.rail_queries import query_leases
-from payments.services.rail_queries.query_leases import lane_of
-from payments.services.requery import INTERVALS, query_leased, requery, unanswered
+from payments.services.rails.rail_queries import query_leases
+from payments.services.rails.rail_queries.query_leases import lane_of
+from payments.services.rails.requery import INTERVALS, query_leased, requery, unanswered
 from payments.services.staff import resolutions
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -273,6 +273,16 @@ class TestReversal:
         assert payment.status == status
         assert payment.amount_captured == (payment.amount if status == "success" else 0)
         assert_ledger_holds()
+
+    def test_of_a_partial_approval_can_only_succeed(self, staff, payment):
+        """A part was approved, so resolving it as failed would book a charge of the full amount."""
+        Transaction.objects.update(gateway_code="10")
+
+        assert "approved only a part" in resolve(staff, payment, "failed")
+        assert payment.status == "pending"
+        resolve(staff, payment)
+
+        assert (payment.status, payment.response_code, payment.gateway_code) == ("failed", "20013", "10")
 
 
 class TestUnanswered:

@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 from django.db import transaction as database
 
-from kit import connectors
+from kit.connectors import connectors
 from kit.db.clock import database_now
-from payments.services.rail_queries import query_leases
+from payments.services.rails.rail_queries import query_leases
 from payments.services.transfers import account_deactivation, account_provider_messages
 from tests import orders
 from tests.racing import racers

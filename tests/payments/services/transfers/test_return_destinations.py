@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 
 from merchants.models import AuditEntry, Business
 from payments.models import CardOperation, Proposal, Transaction
-from payments.services.staff import four_eyes
+from payments.services.staff import four_eyes, made_about
 from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -127,6 +127,7 @@ class TestReturnOfUnappliedMoney:
         stored = Proposal.objects.create(
             id=uuid.uuid4(), action="return_unapplied", target=money.pk, business=money.business,
             currency=money.currency, amount=money.amount, parameters=ELSEWHERE, reason="Not theirs.",
+            made_about=made_about.unapplied(money), confirmers=[second.pk],
             proposed_by=staff, created_at=now, expires_at=now + timedelta(days=1),
         )  # fmt: skip
 

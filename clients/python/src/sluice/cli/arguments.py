@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from sluice.errors import SluiceError
@@ -89,3 +90,17 @@ def read_bytes(source: str | None) -> bytes:
         return Path(source).read_bytes()
     except OSError as problem:
         raise WrongUsage(f"{source}: {problem.strerror}") from problem
+
+
+def read_object(source: str) -> dict[str, Any]:
+    """Return the JSON object in a file, or on standard input for `-`.
+
+    :raises WrongUsage: the file can't be read, or is no JSON object
+    """
+    try:
+        found = json.loads(read_bytes(source))
+    except ValueError as problem:
+        raise WrongUsage("The body is not JSON.") from problem
+    if not isinstance(found, dict):
+        raise WrongUsage("The body is not a JSON object.")
+    return found

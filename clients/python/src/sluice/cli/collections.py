@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
+import re
 import shlex
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from sluice.cli.arguments import Declined, Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.callers import LIVE, caller_of
-from sluice.cli.output import say, show
+from sluice.cli.output import show
+from sluice.cli.streams import say
 from sluice.credentials import Credentials, write_private
 from sluice.transport import HttpTransport, Request
 
@@ -21,6 +25,10 @@ POSTMAN_FILE = "sluice.postman_collection.json"
 # Where the keys go. Bruno names an environment after its file.
 ENVIRONMENTS = {"postman": "sluice.postman_environment.json", "bruno": "environments/With-keys.bru"}
 LARGEST = 32 * 1024 * 1024  # bytes of all files
+MOST_FILES = 2_000
+# What an archive for Bruno may hold. Other names, such as `.git/config` and `.envrc`, are read by other programs.
+FOLDER = r"(?!.*\.bru/)\w[\w .,()'-]{0,150}/"
+BRUNO_FILE = re.compile(rf"bruno\.json|(?:{FOLDER}){{0,5}}\w[\w .,()'-]{{0,150}}\.bru")
 NEXT_STEPS = {
     "postman": "Import it into Postman, and set the variables api_key and secret_key.",
     "bruno": "Open the folder in Bruno, choose the environment Without-keys, and set api_key and secret_key.",
@@ -57,6 +65,9 @@ def run(options: argparse.Namespace) -> int:
     files = list(_files(options.program, _download(keys, PATHS[options.program])))
     environment = ENVIRONMENTS[options.program] if options.with_keys else None
     try:
+        _refuse_links(
+            folder, [name for name, _ in files] + ([".gitignore", environment] if environment else [])
+        )
         for name, content in files:
             _write(folder / name, content)
         if environment:
@@ -95,29 +106,63 @@ def _download(keys: Credentials, path: str) -> bytes:
 def _files(program: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of the files.
 
-    :raises Declined: the archive can't be read, or has files that are too large or outside of its folder
+    :raises Declined: the answer can't be read, is too large, or has files that no collection has
     """
     if program == "postman":
+        _refuse_other_than_an_object(body)
         yield POSTMAN_FILE, body
         return
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             members = archive.infolist()
-            if sum(member.file_size for member in members) > LARGEST or not all(map(_is_inside, members)):
+            if not _is_collection(members):
                 raise Declined("The service sent an archive that is not a collection.")
             yield from ((member.filename, archive.read(member)) for member in members)
-    except zipfile.BadZipFile as problem:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as problem:
         raise Declined("The service sent no ZIP archive.") from problem
 
 
-def _is_inside(member: zipfile.ZipInfo) -> bool:
-    path = PurePosixPath(member.filename)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in member.filename
+def _refuse_other_than_an_object(body: bytes) -> None:
+    try:
+        is_object = isinstance(json.loads(body), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise Declined("The service sent a file that is not a collection.")
+
+
+def _is_collection(members: list[zipfile.ZipInfo]) -> bool:
+    names = {member.filename.casefold() for member in members}
+    return (
+        len(names) == len(members) <= MOST_FILES
+        and sum(member.file_size for member in members) <= LARGEST
+        and ENVIRONMENTS["bruno"].casefold() not in names
+        and all(
+            BRUNO_FILE.fullmatch(member.filename)
+            and member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            for member in members
+        )
+    )
+
+
+def _refuse_links(folder: Path, names: Iterable[str]) -> None:
+    """Refuse to write through a symbolic link, or over anything but a file.
+
+    :raises WrongUsage: a file or one of its folders, from `folder` on, is such
+    """
+    for file in map(folder.joinpath, names):
+        parents = [folder, *(each for each in file.parents if folder in each.parents)]
+        if link := next((each for each in [*parents, file] if each.is_symlink()), None):
+            raise WrongUsage(f"{link} is a symbolic link. Choose another folder, or delete it.")
+        if file.exists() and not file.is_file():
+            raise WrongUsage(f"{file} is not a file. Choose another folder.")
 
 
 def _write(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(file, flags, 0o666), "wb") as opened:
+        opened.write(content)
 
 
 def _ignore(file: Path, name: str) -> None:

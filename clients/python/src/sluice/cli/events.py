@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from sluice._models import EventInDetail, EventSubject
+from sluice._models import EventInDetail, EventRecord, EventSubject
 from sluice.cli.arguments import Subparsers, add_caller, add_command, event_id
 from sluice.cli.connection import connect, connect_to_change
 from sluice.cli.output import show, table
@@ -77,6 +77,7 @@ def _show(options: argparse.Namespace) -> int:
             attempt.status or attempt.error,
             f"{attempt.total_ms} ms",
             attempt.explanation,
+            _in_a_line(attempt.response_body),
         )
         for attempt in event.attempts
     ]
@@ -85,10 +86,22 @@ def _show(options: argparse.Namespace) -> int:
     return 0
 
 
+def _in_a_line(answer: str | None) -> str:
+    """Return your endpoint's answer without line breaks, so that it can't look like another line of ours."""
+    return " ".join((answer or "").splitlines())
+
+
 def _next(event: EventInDetail) -> Iterator[str]:
-    """Yield when the next attempt is due, if one is planned."""
+    """Yield when the next attempt is due, if one is planned, or that one is in progress."""
+    if is_in_progress(event):
+        yield "An attempt is in progress."
     if event.next_attempt_at is not None:
         yield f"Next attempt at {event.next_attempt_at}. In the sandbox, make it now: sluice advance event {event.event_id}"
+
+
+def is_in_progress(event: EventRecord | EventInDetail) -> bool:
+    """Return whether an attempt is in progress: no moment of the next one is known."""
+    return event.state == "waiting" and event.next_attempt_at is None
 
 
 def _reference(subject: EventSubject | None) -> str:

@@ -11,13 +11,15 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import SplitResult
 
-from sluice._models import Exam, ExamDelivery
+from sluice._models import Exam, ExamDelivery, ExamResult
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.connection import connect_to_sandbox
 from sluice.cli.forwarding import SECONDS, WHICH_KEY, Answer, forward, hang_up, receiver
 from sluice.cli.listen import default_name
-from sluice.cli.output import say, show, table
+from sluice.cli.output import show, table
+from sluice.cli.streams import say
 from sluice.client import Sluice
+from sluice.webhooks import KINDS
 
 EXAM_SECONDS = 110.0  # the service waits for 120
 MOST_TIMEOUTS = 3
@@ -62,13 +64,25 @@ def run(options: argparse.Namespace) -> int:
     with connect_to_sandbox(options) as client:
         say("The payments in these events don't exist. Their references begin with exam-.")
         exam = _by_service(client) if to is None else _from_here(client, to, options.name or default_name())
-        rows = [(each.result, each.probe, each.cause) for each in exam.results]
+        rows = list(rows_of(exam.results))
         show(exam, options, lines=lambda: [*table(rows, empty=""), f"The exam {exam.state}."])
         if to is not None and not any(each.result == "passed" for each in exam.results):
             say(f"Nothing passed: {WHICH_KEY}.")
         if _has_run(exam, "duplicate"):
             _ask(client, exam, options)
     return 0 if exam.state == "passed" else 1
+
+
+def rows_of(results: Iterable[ExamResult]) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each probe that was run, then one for all that were not run for the same reason."""
+    skipped: dict[str, list[str]] = {}
+    for each in results:
+        if each.result == "not_run":
+            skipped.setdefault(each.cause, []).append(each.probe)
+        else:
+            yield each.result, each.probe, each.cause
+    for cause, probes in skipped.items():
+        yield "not_run", probes[0] if len(probes) == 1 else f"{len(probes)} probes", cause
 
 
 def _by_service(client: Sluice) -> Exam:
@@ -156,5 +170,7 @@ def _ask(client: Sluice, exam: Exam, options: argparse.Namespace) -> None:
     if acted in ACTED:
         client.sandbox.report_exam(exam.id, acted=acted)
         say("Answer saved.")
+        if acted == "0":
+            say(f"Does it wait for the right event? The names are {', '.join(KINDS)}.")
     elif acted:
         say(f"{acted} is not {', '.join(ACTED[:-1])} or {ACTED[-1]}: nothing was saved.")

@@ -20,7 +20,8 @@ from sluice._models import Listener as Begun
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.connection import connect_to_sandbox
 from sluice.cli.forwarding import WHICH_KEY, Answer, forward, headers, receiver
-from sluice.cli.output import emit, plain, red, say
+from sluice.cli.output import emit, plain, warn
+from sluice.cli.streams import say
 from sluice.errors import InvalidRequest, NotFound, RateLimited, ServerTrouble, SluiceError, TransportError
 from sluice.listeners import Listener
 
@@ -132,7 +133,7 @@ class Listening:
         """Poll once, and forward what came and what is due again."""
         polled = self._poll()
         if polled.dropped > self._dropped:
-            say(red(f"{polled.dropped} events were dropped: more than 1,000 were waiting."))
+            warn(f"{polled.dropped} events were dropped: more than 1,000 were waiting.")
         self._dropped = polled.dropped
         for event in polled.events:
             self._forward(event)

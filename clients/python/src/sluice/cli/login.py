@@ -11,7 +11,8 @@ from sluice import credentials
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.callers import caller_of
 from sluice.cli.connection import client_of
-from sluice.cli.output import money, plain, say, show
+from sluice.cli.output import money, plain, show
+from sluice.cli.streams import say
 from sluice.credentials import DEFAULT_PROFILE, Credentials
 
 

@@ -5,27 +5,33 @@ outcome is unknown. 130: Ctrl-C.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from sluice.cli.streams import discard_output, prepare_streams, say
 from sluice.errors import SluiceError, TransportError
 from sluice.version import __version__
 
 DONE, NO, WRONG_USAGE, NOT_REACHED, INTERRUPTED = 0, 1, 2, 3, 130
 # Commands and their modules. Only the chosen one is imported: `sluice sign` needs neither HTTP nor the models.
 COMMANDS = {
+    "accounts": "accounts",
     "advance": "advance",
+    "balance": "lookups",
+    "banks": "lookups",
     "collections": "collections",
     "doctor": "doctor",
     "events": "events",
     "exam": "exam",
+    "links": "links",
     "listen": "listen",
     "login": "login",
     "logout": "login",
     "logs": "logs",
     "payments": "payments",
+    "payouts": "payments",
+    "refunds": "lookups",
     "sign": "sign",
     "trigger": "trigger",
     "verify": "verify",
@@ -36,6 +42,7 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
     try:
         options = _parser(words).parse_args(words)
         code: int = options.run(options)
@@ -44,13 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return DONE
+    except OSError as problem:  # a full disk, or a file that can't be read or written
+        discard_output()
+        say(f"{problem.filename or 'The output could not be written'}: {problem.strerror}")
+        return NO
     except EOFError:
         print("\nThere is no more input.", file=sys.stderr)
         return WRONG_USAGE
     except SluiceError as problem:
-        print(problem, file=sys.stderr)
+        say(str(problem))
         return _code_of(problem)
     return code
 

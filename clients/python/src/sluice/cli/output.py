@@ -7,37 +7,47 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from sluice.cli.streams import discard_output, safe, say
 from sluice.model import Model
 
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))  # seconds of each
 
 
-def say(text: str) -> None:
-    """Print progress, which is no result."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def red(text: str) -> str:
-    """Return a warning in red, if it goes to a terminal that may show colours."""
-    return f"\033[31m{text}\033[0m" if sys.stderr.isatty() and not os.environ.get("NO_COLOR") else text
+def warn(text: str) -> None:
+    """Print a warning, in red on a terminal that may show colours."""
+    is_red = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    text = safe(text, sys.stderr)
+    print(f"\033[31m{text}\033[0m" if is_red else text, file=sys.stderr, flush=True)
 
 
 def emit(text: str) -> None:
     """Print lines in one write, so that Ctrl-C leaves no half line."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(safe(text, sys.stdout) + "\n")
     sys.stdout.flush()
 
 
 def show(value: Any, options: argparse.Namespace, *, lines: Callable[[], Iterable[str]]) -> None:
-    """Print a result: as one JSON document, or as lines for people."""
-    if options.json:
-        emit(json.dumps(plain(value), indent=2, ensure_ascii=False))
-    else:
-        emit("\n".join(lines()))
+    """Print a result: as one JSON document, or as lines for people.
+
+    Output that can't be written changes no exit code: what the command did is done.
+    """
+    text = as_json(value, indent=2) if options.json else "\n".join(lines())
+    try:
+        emit(text)
+    except OSError as problem:
+        discard_output()
+        if not isinstance(problem, BrokenPipeError):  # the reader, such as `head`, has enough
+            say(f"Done, but the result could not be written: {problem.strerror}.")
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:
+    """Return JSON, escaped where the output's encoding has no other way to write a character."""
+    is_unicode = sys.stdout.encoding.lower().startswith("utf")
+    return json.dumps(plain(value), indent=indent, ensure_ascii=not is_unicode)
 
 
 def plain(value: Any) -> Any:
@@ -60,6 +70,13 @@ def table(rows: Sequence[Sequence[object]], *, empty: str) -> list[str]:
         return [empty]
     widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells]  # noqa: B905
+
+
+def fields(values: Mapping[str, object]) -> Iterator[str]:
+    """Yield a line for each value that is not empty."""
+    for name, value in values.items():
+        if value:
+            yield f"{name.replace('_', ' '):14}{value}"
 
 
 def money(amount: int | None, currency: str | None) -> str:

@@ -1,22 +1,26 @@
-"""`sluice payments`: make, look up and change payments, payouts and card checks."""
+"""`sluice payments` and `sluice payouts`: make, look up and change payments, payouts and card checks."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sluice._models import Payment
-from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, minor_units, read_bytes
+from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, minor_units, read_object
 from sluice.cli.connection import connect, connect_to_change, connect_to_sandbox
-from sluice.cli.output import money, show, table
+from sluice.cli.output import fields, money, show, table
 
 FAILED = 1
 
 
 def add_to(commands: Subparsers) -> None:
+    _add_payments(commands)
+    _add_payouts(commands)
+
+
+def _add_payments(commands: Subparsers) -> None:
     group = add_command(
         commands,
         "payments",
@@ -39,6 +43,7 @@ def add_to(commands: Subparsers) -> None:
     listed = add_command(
         actions, "list", help="List the newest.", example="sluice payments list --status failed", run=_list
     )
+    listed.set_defaults(request_type=None)
     listed.add_argument("--limit", type=int, default=20, help="how many (default 20)")
     listed.add_argument("--status", choices=["pending", "success", "failed"], help="only these")
     found = add_command(actions, "get", help="Show one.", example="sluice payments get order-1042", run=_get)
@@ -76,20 +81,51 @@ def add_to(commands: Subparsers) -> None:
         add_caller(parser)
 
 
+def _add_payouts(commands: Subparsers) -> None:
+    group = add_command(
+        commands, "payouts", help="Make and look up payouts.", example="sluice payouts list --limit 5"
+    )
+    actions = group.add_subparsers(required=True, metavar="ACTION")
+    create = add_command(
+        actions,
+        "create",
+        help="Send a request. Ends with 1 if it fails.",
+        example="sluice payouts create --body payout.json",
+        run=_create_payout,
+    )
+    create.add_argument(
+        "--body", metavar="FILE", required=True, help="the request's JSON; - reads standard input"
+    )
+    listed = add_command(
+        actions, "list", help="List the newest.", example="sluice payouts list --status failed", run=_list
+    )
+    listed.set_defaults(request_type="payout")
+    listed.add_argument("--limit", type=int, default=20, help="how many (default 20)")
+    listed.add_argument("--status", choices=["pending", "success", "failed"], help="only these")
+    found = add_command(actions, "get", help="Show one.", example="sluice payouts get salary-1", run=_get)
+    found.add_argument("payment", metavar="REF", help="your reference of the payout")
+    for parser in (create, listed, found):
+        add_caller(parser)
+
+
 def _create(options: argparse.Namespace) -> int:
     if options.scenario:
         with connect_to_sandbox(options) as client:
             played = client.sandbox.play(options.scenario)
             return _show(client.payments.get(played.references[-1]), options)
-    try:
-        request = json.loads(read_bytes(options.body))
-    except ValueError as problem:
-        raise WrongUsage("The body is not JSON.") from problem
-    if not isinstance(request, dict):
-        raise WrongUsage("The body is not a JSON object.")
-    with connect_to_change(
-        options, f"Create {request.get('request_type')} {request.get('reference')}"
-    ) as client:
+    return _send(read_object(options.body), options)
+
+
+def _create_payout(options: argparse.Namespace) -> int:
+    request = {"request_type": "payout"} | read_object(options.body)
+    if request["request_type"] != "payout":
+        raise WrongUsage("The body is no payout: its request_type is another one.")
+    return _send(request, options)
+
+
+def _send(request: Mapping[str, Any], options: argparse.Namespace) -> int:
+    what = f"Create {request.get('request_type')} {request.get('reference')}"
+    with connect_to_change(options, what) as client:
         try:
             return _show(client.payments.create(request), options)
         except TypeError as problem:  # an amount that is no whole number
@@ -104,7 +140,9 @@ def _get(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     with connect(options) as client:
-        found = client.payments.list(limit=options.limit, status=options.status).data
+        found = client.payments.list(
+            limit=options.limit, status=options.status, request_type=options.request_type
+        ).data
     rows = [
         (
             payment.payment_timestamp,
@@ -146,7 +184,7 @@ def _refund(options: argparse.Namespace) -> int:
     show(
         refund,
         options,
-        lines=lambda: _fields(
+        lines=lambda: fields(
             {
                 "refund": refund.reference,
                 "status": refund.status,
@@ -165,7 +203,7 @@ def _show(payment: Payment, options: argparse.Namespace) -> int:
 
 
 def _lines(payment: Payment) -> Iterator[str]:
-    yield from _fields(
+    yield from fields(
         {
             payment.request_type: payment.reference,
             "status": payment.status,
@@ -190,9 +228,3 @@ def _parts(payment: Payment) -> Iterator[tuple[str, str]]:
             yield name, money(amount, payment.currency)
     if payment.total_amount_refunded:
         yield "refundable", money(payment.total_amount_available_to_refund or 0, payment.currency)
-
-
-def _fields(values: dict[str, Any]) -> Iterator[str]:
-    for name, value in values.items():
-        if value:
-            yield f"{name.replace('_', ' '):14}{value}"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sluice._models import EventAttempt, EventRecord, Scenario
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command
 from sluice.cli.connection import connect_to_sandbox
-from sluice.cli.output import plain, say, show, table, time_until
+from sluice.cli.events import is_in_progress
+from sluice.cli.output import plain, show, table, time_until
+from sluice.cli.streams import say
 from sluice.client import Sluice
 from sluice.scenarios import Played, WrongChange
 
@@ -60,10 +63,12 @@ def run(options: argparse.Namespace) -> int:
             raise WrongUsage(str(problem)) from problem
         event = None if options.no_wait or scenario.event is None else _await(client, played)
         refused = _refused(client, event)
+        listeners = _listeners(client, played.event)
     document = {
         "scenario": scenario.name,
         "references": played.references,
         "event": plain(event) if event else None,
+        "listeners": listeners,
         "refused_attempt": plain(refused) if refused else None,
     }
     show(
@@ -71,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
         options,
         lines=lambda: [
             f"{scenario.name}: {played.status} {played.response_code}, {played.references[0]}",
-            _delivery(event, played, options),
+            _delivery(event, played, options, listeners),
+            *(f"Copied to the listener {name}." for name in listeners),
             *_refusal(event, refused),
         ],
     )
@@ -90,9 +96,11 @@ def _chosen(scenarios: list[Scenario], options: argparse.Namespace) -> Scenario:
         fitting = [each for each in fitting if each.name == options.scenario]
     if fitting and (options.event or options.scenario):
         return fitting[0]
-    events = ", ".join(dict.fromkeys(str(each.event) for each in scenarios if each.event))
+    events = dict.fromkeys(str(each.event) for each in scenarios if each.event)
+    near = difflib.get_close_matches(options.event or "", [*events, *(each.name for each in scenarios)], n=1)
+    question = f" Did you mean {near[0]}?" if near else ""
     raise WrongUsage(
-        f"Name an event that has a scenario: {events}. `sluice trigger --list` shows all scenarios."
+        f"Name an event that has a scenario: {', '.join(events)}.{question} `sluice trigger --list` shows all scenarios."
     )
 
 
@@ -137,6 +145,12 @@ def _event(client: Sluice, played: Played) -> EventRecord | None:
     return None
 
 
+def _listeners(client: Sluice, event: str | None) -> list[str]:
+    """Return the names of the live listeners that get a copy of an event."""
+    live = client.call("GET", "/api/sandbox/listeners")["data"]
+    return [each["name"] for each in live if event in each["events"]]
+
+
 def _how_to_receive(event: str | None) -> str:
     """Return how to receive an event that no endpoint subscribes to.
 
@@ -153,14 +167,17 @@ def _how_to_receive(event: str | None) -> str:
     )
 
 
-def _delivery(event: EventRecord | None, played: Played, options: argparse.Namespace) -> str:
+def _delivery(
+    event: EventRecord | None, played: Played, options: argparse.Namespace, listeners: Sequence[str]
+) -> str:
     if options.no_wait:
         return "Not waited for the delivery."
     if event is None:
-        return _how_to_receive(played.event)
+        return "No endpoint subscribes to this event." if listeners else _how_to_receive(played.event)
     attempts: Mapping[int, str] = {0: "no attempt yet", 1: "1 attempt"}
     made = attempts.get(event.attempts_made, f"{event.attempts_made} attempts")
-    return f"{event.event} {event.event_id}: {event.state}, {made}"
+    progress = "; an attempt is in progress" if is_in_progress(event) else ""
+    return f"{event.event} {event.event_id}: {event.state}, {made}{progress}"
 
 
 def _refused(client: Sluice, event: EventRecord | None) -> EventAttempt | None:
@@ -179,5 +196,5 @@ def _refusal(event: EventRecord | None, attempt: EventAttempt | None) -> Iterato
 
 def _next_attempt(event: EventRecord) -> str:
     if event.next_attempt_at is None:
-        return "no attempt is planned"
+        return "another attempt is in progress" if is_in_progress(event) else "no attempt is planned"
     return f"next attempt {time_until(event.next_attempt_at)}"

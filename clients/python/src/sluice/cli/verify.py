@@ -1,6 +1,7 @@
 """`sluice verify`: check the signature of a webhook, and name the mistake if it is a usual one."""
 
 import argparse
+import difflib
 import json
 import os
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 
 from sluice import webhooks
 from sluice.cli.arguments import Subparsers, add_command
+from sluice.cli.streams import say
 
 VARIABLE = "WEBHOOK_HASH_KEY"
 
@@ -44,7 +46,20 @@ def run(options: argparse.Namespace) -> int:
                 causes or ["None of the usual mistakes fits: is it the key of this endpoint, and of today?"]
             )
         )
+    _warn_of_name(body)
     return 0 if is_right else 1
+
+
+def _warn_of_name(body: bytes) -> None:
+    """Say that the body names an event that is never sent, such as one that a test of a receiver made up."""
+    try:
+        name = str(json.loads(body)["event"])
+    except (ValueError, KeyError, TypeError):
+        return
+    if name not in webhooks.KINDS:
+        near = difflib.get_close_matches(name, webhooks.KINDS, n=1)
+        question = f" Did you mean {near[0]}?" if near else ""
+        say(f"There is no event {name}.{question} The names are {', '.join(webhooks.KINDS)}.")
 
 
 def _mistakes(body: bytes, signature: str, key: str) -> Iterator[str]:

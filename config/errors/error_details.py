@@ -1,0 +1,163 @@
+"""What the `detail` of each problem can say, for the search and the pages of the errors.
+
+A test compares it with the texts in the code. "…" stands for a value. Codes that aren't here send their advice
+(`config.errors.error_codes`).
+"""
+
+DETAILS: dict[str, tuple[str, ...]] = {
+    "malformed_json": (
+        "NaN and Infinity are not JSON.",
+        "The body has a duplicate key.",
+        "The body holds a number that is too long.",
+        "The body holds half of a surrogate pair.",
+        "The body is nested too deeply.",
+        "The body is not JSON: see line …, column ….",
+        "The body is not valid JSON: line …, column ….",
+        "The body must be JSON in UTF-8.",
+        "The body must be one JSON object.",
+    ),
+    "invalid_request": (
+        "Enter the sender's account number and bank. The bank did not send them.",
+        "Leave account number and bank empty. The money goes back to the sender's account, which the bank sent.",
+        "See errors: every wrong field, by its dotted path.",
+        "Subscribe to one or more of ….",
+        "The address may not hold a card number.",
+    ),
+    "not_supported": (
+        "3-D Secure can't be requested here, because the provider decides when to use it.",
+        "3-D Secure isn't available here.",
+        "Amounts in … must be multiples of ….",
+        "Cards are entered on the provider's own page. Create a payment link instead.",
+        "Cards can't be checked here.",
+        "Payments can only be refunded in full here. Leave `amount` out.",
+        "Payments can't be authorised now and captured later here. Leave `capture` out.",
+        "Payments in … can't be processed here.",
+        "The largest amount that can be processed is … (…).",
+        "The longest time for a transfer here is … seconds.",
+        "The shortest time for a transfer here is … seconds.",
+        "The smallest amount that can be processed is … (…).",
+    ),
+    "amount_too_large": (
+        "At most … is left to refund.",
+        "At most … was authorised.",
+        "Nothing is left to refund: all of it was refunded….",
+        "The amount exceeds the available amount.",
+    ),
+    "missing_header": (
+        "X-Api-Key, X-Timestamp, X-Nonce and X-Signature are all required.",
+        (
+            "The Authorization header is not used: sign the request, and send X-Api-Key, X-Timestamp, X-Nonce and "
+            "X-Signature. See …/docs/signing."
+        ),
+        "X-Bank-Timestamp and X-Bank-Signature are both required.",
+        "… … missing.",
+    ),
+    "malformed_header": (
+        "An authentication header is malformed, or was sent more than once.",
+        "X-Bank-Signature must have exactly 64 hex digits.",
+        "X-Bank-Timestamp must be Unix seconds: 1 to 12 digits.",
+    ),
+    "unknown_key": (
+        "This key pair belongs to another environment. Keys of this one begin with pk_…_.",
+        "No active key pair has this X-Api-Key: it was revoked, has expired, or belongs to another installation.",
+    ),
+    "timestamp_out_of_range": (
+        "The timestamp is too far from the server's clock.",
+        "… is … seconds … the server's clock; send Unix seconds within ±… s of it. server_time is the server's clock.",
+    ),
+    "invalid_signature": (
+        "The signature does not match.",
+        "X-Bank-Signature does not match this body and timestamp.",
+    ),
+    "nonce_reused": (
+        "This X-Nonce was used before with this key. Sign again with a new one.",
+    ),
+    "key_may_not_write": (
+        "This key pair may only read. Use one with full access.",
+    ),
+    "key_may_not_decide": (
+        (
+            "Your business does not let API keys decide about unapplied transfers. Decide in the dashboard, or ask an "
+            "owner of the business to turn on `API keys may decide about unapplied transfers` under Settings."
+        ),
+    ),
+    "sandbox_only": (
+        "This is available in the sandbox only.",
+    ),
+    "unknown_account": (
+        "No virtual account has, or ever had, this account number.",
+    ),
+    "unknown_beneficiary": (
+        "The bank has no account with this number.",
+    ),
+    "duplicate_reference": (
+        "This bank reference belongs to a transfer with another account number, amount or currency.",
+        "This bank reference was already used for a return with a different payout reference, amount or currency.",
+        "This reference was already used for a different request.",
+    ),
+    "slug_taken": (
+        "This slug is taken. Choose another one.",
+    ),
+    "insufficient_funds": (
+        (
+            "Your balance doesn't cover this refund by bank transfer. Refund it after the next settlement, or ask for a "
+            "top-up."
+        ),
+    ),
+    "not_refundable": (
+        "A card check moves no money, so there is nothing to refund.",
+        (
+            "A payout can't be refunded, because the beneficiary has received the money. If the bank returns it, the "
+            "amount is credited to your wallet."
+        ),
+        "This can't be refunded.",
+    ),
+    "invalid_state": (
+        "A … of this payment is in progress.",
+        "Its capture has another amount: …. …",
+        "No attempt of this event is planned for later. It is ….…",
+        "Only a payment that waits for its payer can be cancelled. ……",
+        "Only a successful payment can be refunded. …",
+        "Only a successful payout can be reversed. …",
+        "Only an authorised payment that was not captured or voided allows this. …",
+        "This money was already ….",
+        "This payment is not waiting for anything that can be advanced. …",
+        "A payment into this static account is open. Wait until it has finished, or use a dynamic account.",
+        "An attempt is planned or in progress.",
+        "Another exam is running. Wait until it has finished.",
+        "Nothing is left to refund: all of it was refunded….",
+        "Only a transfer of a payment link that waits for its payer can be ended.",
+        "Save a webhook URL first. The exam sends its requests to it.",
+        "Subscribe to payment or payout events first. The exam sends these.",
+        "Test events are sent once. Send a new one from the dashboard.",
+        "The acquirer declined this. The authorisation is unchanged.",
+        "The authorisation has expired.",
+        "The bank has returned more of this payout in the meantime.",
+        "The event was skipped: you unsubscribed from it, or disabled the endpoint for seven days.",
+        "The event's body was deleted at the end of its retention period.",
+        "The exam has ended.",
+        "This has changed since you opened the page. Nothing was done. Look at it and decide again.",
+        "The exam is running. Answer when it has finished.",
+        "The operator has blocked this link: …",
+        "The rail is being queried about this payment. Try again later.",
+        "The return does not match this payout: ….",
+        "The service sends the requests of this exam.",
+        "The time to pay is over. The payment is about to expire.",
+        "The transaction's state does not allow this.",
+        "There are … listeners already. End one of them, or use its name.",
+        "This event is being advanced by another call.",
+        "This return was already applied to a payout, or written off.",
+        "This money was already returned or credited.",
+        "This transaction has changed in the meantime.",
+        "… uses are paid or held. `max_uses` can't be lower.",
+    ),
+    "rail_unavailable": (
+        "All trace numbers of this hour are taken. Nothing was stored.",
+        "No hosting bank is configured.",
+        "The acquirer or bank for this kind of payment is unavailable at the moment.",
+        "The bank did not answer the name enquiry in time. Try again.",
+        "The link takes no cards. Nothing was stored.",
+        "This kind of payment has no configured connector here.",
+        "This was sent to another account of the acquirer or bank. It waits until that one is configured.",
+    ),
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""The documentation for developers: OpenAPI document, reference, guides, search and collections."""

@@ -1,0 +1,142 @@
+"""What the document says about answers beside the declarations of the apps: problems, headers, components."""
+
+from collections.abc import Iterable
+
+from config.errors.error_codes import ERROR_CODES
+from developer_site.openapi.problem_examples import (
+    EXAMPLE_MISTAKE,
+    EXISTING_ID,
+    REQUEST_ID,
+    SERVER_TIME,
+    STRING_TO_SIGN,
+    WRONG_CARD_NUMBER,
+    problem_example,
+)
+from kit.api.fields.answer_fields import (
+    EMPTY,
+    MANY,
+    TEXT,
+    UUID,
+    WHOLE_NUMBER,
+    Answer,
+    Field,
+    ListOf,
+    Schema,
+    Type,
+    Union,
+    always,
+    one_of,
+    open_list,
+    up_to,
+)
+from payments.models import Transaction
+from virtual_accounts.models import VirtualAccount
+from virtual_accounts.services.transfer_matching import UnknownAccount
+
+_NOT_FOUND = ERROR_CODES["not_found"]
+FIELD_ERROR = Answer(
+    "FieldError",
+    "What is wrong with one field.",
+    Field("field", TEXT, "Dotted path.", "source.pan"),
+    Field("code", TEXT, "Error code of the field.", "invalid_card_number"),
+    Field("message", TEXT, "Description of the error.", WRONG_CARD_NUMBER),
+    Field("suggestion", TEXT, "`unknown_field`: the field of this object whose name is closest, if one is close.", "amount", omit=EMPTY),
+)  # fmt: skip
+EXISTING = Answer(
+    "Existing",
+    "The resource of the first request with this reference.",
+    Field("id", UUID, "Its identifier.", EXISTING_ID),
+    Field("status", one_of([*Transaction.Status.values, *VirtualAccount.Status.values]), "Its current status."),
+)  # fmt: skip
+MISTAKE = Answer(
+    "Mistake",
+    "The known mistake that leads to a signature.",
+    Field("code", TEXT, "Name of the mistake.", EXAMPLE_MISTAKE["code"]),
+    Field("message", TEXT, "What you signed, and what to sign.", EXAMPLE_MISTAKE["message"]),
+)
+# `config.errors.problems` builds it.
+PROBLEM = Answer(
+    "Problem",
+    "RFC 9457 problem details.",
+    Field("type", TEXT, "URL of the page about this code.", "https://pay.example/docs/errors/not_found"),
+    Field("title", TEXT, "What the code means.", _NOT_FOUND.title),
+    Field("status", WHOLE_NUMBER, "The HTTP status.", 404),
+    Field("detail", TEXT, "What to do about it. Never repeats a value that was sent.", _NOT_FOUND.help),
+    Field("code", open_list(ERROR_CODES), "Decide by this.", "not_found"),
+    Field("request_id", TEXT, "The response's `X-Request-Id`. Quote it to support.", REQUEST_ID),
+    Field("errors", ListOf(FIELD_ERROR), "For invalid requests: every wrong field at once.", omit=EMPTY),
+    Field("server_time", WHOLE_NUMBER, "`timestamp_out_of_range`: our clock, in Unix seconds.", SERVER_TIME, omit=EMPTY),
+    Field("string_to_sign", up_to(65_536), "`invalid_signature`, in the sandbox: the text that the server built and signed.", STRING_TO_SIGN, omit=EMPTY),
+    Field("mistake", MISTAKE, "`invalid_signature`, in the sandbox: the known mistake that leads to your signature, if there is one.", omit=EMPTY),
+    Field(
+        "differs",
+        Type({"type": "array", "maxItems": MANY, "items": up_to(255).schema}),
+        "409 for a request that repeats another one with other fields: names of the top-level fields that differ from the first; a card is `source`. It is always among them once the card is no longer compared. References of the bank: left out.",
+        ["amount"],
+        omit=EMPTY,
+    ),
+    Field("success", always(False), "Errors of the simulation: always `false`.", omit=EMPTY),
+    Field("message", TEXT, "Errors of the simulation: the same as `detail`.", UnknownAccount.default_detail, omit=EMPTY),
+)  # fmt: skip
+DUPLICATE_REFERENCE = Answer(
+    "DuplicateReference",
+    "The reference belongs to another request.",
+    *(field for field in PROBLEM.fields if field.name not in ("code", "errors", "mistake")),
+    Field("code", one_of(["duplicate_reference"]), "Always `duplicate_reference`."),
+    Field("existing", EXISTING, EXISTING.meaning),
+)
+# Generators take the first that fits, so the narrower one comes first.
+CONFLICT = {
+    "description": "Why a request conflicts with what exists.",
+    "anyOf": [DUPLICATE_REFERENCE.reference, PROBLEM.reference],
+}
+
+HEADERS: Schema = {
+    "X-Request-Id": (
+        "Names this exchange; yours is kept, if it is a sane one.",
+        {"type": "string", "maxLength": 255},
+    ),
+    "Location": ("Path of the resource.", {"type": "string", "format": "uri-reference", "maxLength": 255}),
+    "Idempotent-Replayed": (
+        "The reference was seen before; nothing was done.",
+        {"type": "string", "enum": ["true"]},
+    ),
+    "ETag": ("Send it back in `If-None-Match`.", {"type": "string", "maxLength": 255}),
+    "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 1, "maximum": 86_400}),
+    "RateLimit": ("What is left of the limit, and until when.", {"type": "string", "maxLength": 255}),
+    "RateLimit-Policy": (
+        "The limit: calls (`q`) a window of seconds (`w`).",
+        {"type": "string", "maxLength": 255},
+    ),
+    "WWW-Authenticate": ("The scheme.", {"type": "string", "enum": ["Sluice-HMAC-SHA256"]}),
+}
+
+
+def headers(*names: str) -> Schema:
+    """Return the headers of an answer: those that every answer has, and these."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", *names)}
+
+
+def components(answers: Iterable[Answer | Union]) -> dict[str, Schema]:
+    """Return everything that the document refers to by name, with the schemas of these answers."""
+    declared = (*answers, PROBLEM, DUPLICATE_REFERENCE)
+    return {
+        "schemas": {each.name: each.schema() for answer in declared for each in answer.within()}
+        | {"Conflict": CONFLICT},
+        "headers": {name: {"description": words, "schema": form} for name, (words, form) in HEADERS.items()},
+        "examples": {
+            code: {"summary": ERROR_CODES[code].title, "value": problem_example(code)}
+            for code in ERROR_CODES
+            if code != "method_not_allowed"  # no operation refers to it
+        },
+    }
+
+
+def members_of(code: str) -> list[Field]:
+    """Return the members that the problem of a code has beside those of every problem."""
+    declared = {field.name: field for field in (*PROBLEM.fields, *DUPLICATE_REFERENCE.fields)}
+    return [
+        declared[name]
+        for name in problem_example(code)
+        if not declared[name].is_required or name == "existing"
+    ]

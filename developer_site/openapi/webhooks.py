@@ -1,0 +1,136 @@
+"""The webhooks that merchants receive, as OpenAPI 3.1 describes them: one request for each kind of event."""
+
+from typing import Any, TypeAlias
+
+from developer_site.openapi.event_examples import EVENT_DATA
+from kit.api.fields.answer_fields import Answer
+from payments import representation as shown
+from webhooks.models import Event, category_of
+from webhooks.representation import WEBHOOK_EVENT
+
+Schema: TypeAlias = dict[str, Any]
+
+# For each event: its data, and when it is sent.
+KINDS: dict[Event, tuple[Answer, str]] = {
+    Event.PAYMENT_SUCCESS: (shown.PAYMENT, "A payment succeeded."),
+    Event.PAYMENT_FAILED: (
+        shown.PAYMENT,
+        "A payment failed: declined, voided, cancelled, expired, or a wrong amount on a static account.",
+    ),
+    Event.PAYMENT_MISMATCH: (
+        shown.PAYMENT,
+        "A dynamic virtual account received a different amount than expected.",
+    ),
+    Event.PAYOUT_SUCCESS: (shown.PAYMENT, "A payout succeeded."),
+    Event.PAYOUT_FAILED: (shown.PAYMENT, "A payout failed."),
+    Event.REFUND_SUCCESS: (shown.REFUND, "A refund succeeded."),
+    Event.REFUND_FAILED: (shown.REFUND, "A refund failed."),
+    Event.PAYOUT_REVERSED: (shown.PAYMENT, "A bank returned a successful payout or part of it."),
+    Event.TRANSFER_UNAPPLIED: (
+        shown.UNAPPLIED_TRANSFER,
+        "A transfer that matches no payment arrived.",
+    ),
+    Event.SETTLEMENT_RELEASED: (
+        shown.SETTLEMENT,
+        "The net of a settlement was credited to your wallet.",
+    ),
+}
+
+# Headers of every request, each with its meaning and an example.
+_HEADERS = {
+    "X-Service-Signature": (
+        "Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.",
+        "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8",
+    ),
+    "X-Service-Idempotency-Key": (
+        "The `event_id`, the same in every attempt.",
+        WEBHOOK_EVENT["event_id"].example,
+    ),
+    "X-Service-Event": ("The event's name, as in the body.", Event.PAYMENT_SUCCESS.label),
+    "X-Service-Attempt": ("1 for the first attempt.", "1"),
+}
+_TEST_HEADER = {"X-Service-Test": ("`true` for test events, else absent.", "true")}
+_PREVIOUS_HEADER = {
+    "X-Service-Signature-Previous": (
+        "The same with your old signing key, while a rotation of the key overlaps, else absent.",
+        "48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda",
+    )
+}
+
+
+def webhooks() -> Schema:
+    """Return the `webhooks` section of the document."""
+    return {event.label: {"post": _operation(event)} for event in Event}
+
+
+def _operation(event: Event) -> Schema:
+    _, when = KINDS[event]
+    bodies = {
+        name: example | {"value": WEBHOOK_EVENT.example(event=event.label, data=example["value"])}
+        for name, example in EVENT_DATA[event].items()
+    }
+    return {
+        "operationId": f"receive{_words(event)}",
+        "tags": ["Webhooks"],
+        "summary": when,
+        "description": f"Sent to endpoints that are subscribed to `{category_of(event)}`.",
+        "parameters": [
+            _header(name, words, example, is_required=name in _HEADERS)
+            for name, (words, example) in (_HEADERS | _PREVIOUS_HEADER | _TEST_HEADER).items()
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": _reference(event), "examples": bodies},
+            },
+        },
+        "responses": {
+            "2XX": {"description": "Received."},
+            "4XX": {"description": "Refused, as any other answer: the attempt failed."},
+        },
+        "security": [],
+    }
+
+
+def event_schemas() -> Schema:
+    """Return the schema of each kind of event, and the union of all. They are open to new fields."""
+    mapping = {event.label: _reference(event)["$ref"] for event in Event}
+    return {_name(event): _schema(event, data, when) for event, (data, when) in KINDS.items()} | {
+        "WebhookEvent": {
+            "description": WEBHOOK_EVENT.meaning,
+            "oneOf": [_reference(event) for event in Event],
+            "discriminator": {"propertyName": "event", "mapping": mapping},
+        }
+    }
+
+
+def _schema(event: Event, data: Answer, when: str) -> Schema:
+    schema = WEBHOOK_EVENT.schema()
+    properties = schema["properties"]
+    properties["event"] |= {"enum": [event.label], "examples": [event.label]}
+    properties["data"] = data.reference | {"description": properties["data"]["description"]}
+    return schema | {"description": when}
+
+
+def _name(event: Event) -> str:
+    """Return the name of an event's schema, such as `PaymentSuccessEvent`."""
+    return f"{_words(event)}Event"
+
+
+def _words(event: Event) -> str:
+    return "".join(part.capitalize() for part in event.label.split("."))
+
+
+def _reference(event: Event) -> Schema:
+    return {"$ref": f"#/components/schemas/{_name(event)}"}
+
+
+def _header(name: str, words: str, example: str, *, is_required: bool) -> Schema:
+    return {
+        "in": "header",
+        "name": name,
+        "description": words,
+        "required": is_required,
+        "schema": {"type": "string", "maxLength": 255},
+        "example": example,
+    }

@@ -1,0 +1,23 @@
+from django.db import migrations, models
+
+from kit.db.migration_operations import AddUniqueConstraintConcurrently, ValidateConstraint
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    dependencies = [
+        ("ledger", "0003_house_accounts"),
+    ]
+
+    operations = [
+        AddUniqueConstraintConcurrently(
+            "account",
+            models.UniqueConstraint(
+                fields=["currency", "kind"],
+                condition=models.Q(business__isnull=True),
+                name="one_house_account_per_currency_and_kind",
+            ),
+        ),
+        ValidateConstraint("account", "house_accounts_have_no_business"),
+        ValidateConstraint("entry", "house_entries_have_no_business"),
+    ]

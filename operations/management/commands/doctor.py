@@ -1,0 +1,40 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from typing import Any
+
+from django.utils import timezone
+
+from merchants.commands import Document, DocumentCommand
+from operations.doctor_checks import examine, worst
+
+MARKS = {"fine": "ok     ", "warning": "WARNING", "broken": "BROKEN "}
+
+
+class Command(DocumentCommand):
+    help = (
+        "Check this installation and suggest how to fix problems. Exits with 0 if everything is fine, "
+        "1 with warnings, 2 if something is broken. Example: manage.py doctor --json"
+    )
+    requires_system_checks: list[str] = []  # the command runs them
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+
+    def handle(self, *, json: bool, **options: Any) -> None:
+        findings = examine(now=timezone.now())
+        verdict = worst(findings)
+        document = {
+            "verdict": verdict.name.lower(),
+            "findings": [finding.document() for finding in findings],
+        }
+        self.show(document, as_json=json)
+        if verdict:
+            sys.exit(verdict)
+
+    def lines(self, document: Document) -> Iterable[str]:
+        for finding in document["findings"]:
+            yield f"{MARKS[finding['severity']]}  {finding['check']}: {finding['said']}"
+            if finding["advice"]:
+                yield f"         {finding['advice']}"
+        yield f"Verdict: {document['verdict']}."

@@ -1,0 +1,160 @@
+"""Filters of the API's lists, validated as strictly as a request body."""
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from kit.api.fields.strict_fields import UUID, Choice, Currency, Moment, Reference, RequestSerializer
+from kit.api.filters import CREATED, CreatedFrom, CreatedTo, narrowed, read_query
+from kit.time.timestamps import until_inclusive, whole_millisecond
+from merchants.models import Business
+from payments.api.serializers import PAYMENT_METHODS
+from payments.event_representation import EVENT_STATES
+from payments.models import SettlementBatch, Transaction
+from payments.representation import PAYMENT
+from payments.services.events.event_subjects import outcomes_with_reference
+from virtual_accounts.models import UnappliedMoney
+from webhooks.models import Delivery, Event
+
+LOOKUPS = {
+    "status": "status",
+    "request_type": "request_type",
+    "payment_method": "method",
+    "settle_status": "settle_status",
+    **CREATED,
+    "id": "id",
+    "payment_link_id": "payment_link",
+}
+
+
+class FilterSerializer(RequestSerializer):
+    status = Choice(Transaction.Status.values, required=False, help_text="Only transactions in this status.")
+    request_type = Choice(
+        Transaction.RequestType.values, required=False, help_text="Only transactions of this kind."
+    )
+    payment_method = Choice(
+        PAYMENT_METHODS, required=False, help_text="Only payments paid this way; never card checks."
+    )
+    settle_status = Choice(
+        Transaction.SettleStatus.values,
+        required=False,
+        help_text="Only payments with this settlement status.",
+    )
+    created_from = CreatedFrom(required=False)
+    created_to = CreatedTo(required=False)
+    id = UUID(required=False, help_text="The transaction with this id.", example=PAYMENT["id"].example)
+    payment_link_id = UUID(
+        required=False,
+        help_text="Only payments of this payment link.",
+        example=PAYMENT["payment_link_id"].example,
+    )
+
+
+_SERIALIZER = FilterSerializer()
+
+
+def filtered(transactions: QuerySet[Transaction], query: QueryDict) -> QuerySet[Transaction]:
+    """Filter transactions by the query string.
+
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
+    """
+    if "payment_method" in query:  # a card check has a card but isn't a payment
+        transactions = transactions.filter(request_type=Transaction.RequestType.PAYMENT)
+    return narrowed(transactions, query, serializer=_SERIALIZER, lookups=LOOKUPS)
+
+
+SETTLEMENT_LOOKUPS = {
+    "status": "state",
+    "currency": "currency",
+    **CREATED,
+}
+
+
+class SettlementFilterSerializer(RequestSerializer):
+    status = Choice(Transaction.SettleStatus.values, required=False, help_text="Only batches in this status.")
+    currency = Currency(required=False, help_text="Only batches of this currency.")
+    created_from = CreatedFrom(required=False)
+    created_to = CreatedTo(required=False)
+
+
+_SETTLEMENT_SERIALIZER = SettlementFilterSerializer()
+
+
+def filtered_settlements(batches: QuerySet[SettlementBatch], query: QueryDict) -> QuerySet[SettlementBatch]:
+    """Filter settlement batches by the query string.
+
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
+    """
+    return narrowed(batches, query, serializer=_SETTLEMENT_SERIALIZER, lookups=SETTLEMENT_LOOKUPS)
+
+
+UNAPPLIED_LOOKUPS = {
+    "state": "state",
+    **CREATED,
+}
+
+
+class UnappliedFilterSerializer(RequestSerializer):
+    state = Choice(UnappliedMoney.State.values, required=False, help_text="Only transfers in this state.")
+    created_from = CreatedFrom(
+        required=False, help_text="Received at this time or later, to the millisecond."
+    )
+    created_to = CreatedTo(required=False, help_text="Received at this time or earlier, to the millisecond.")
+
+
+_UNAPPLIED_SERIALIZER = UnappliedFilterSerializer()
+
+
+def filtered_unapplied(transfers: QuerySet[UnappliedMoney], query: QueryDict) -> QuerySet[UnappliedMoney]:
+    """Filter unapplied transfers by the query string.
+
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
+    """
+    return narrowed(transfers, query, serializer=_UNAPPLIED_SERIALIZER, lookups=UNAPPLIED_LOOKUPS)
+
+
+class MovementFilterSerializer(RequestSerializer):
+    currency = Currency(
+        required=False, help_text="Only movements of this wallet. Adds the balances of the period."
+    )
+    created_from = Moment(
+        required=False, help_text="Booked at this time or later.", example=CreatedFrom.EXAMPLE
+    )
+    created_to = Moment(
+        required=False, help_text="Booked at this time or earlier.", example=CreatedTo.EXAMPLE
+    )
+
+
+class EventFilterSerializer(RequestSerializer):
+    state = Choice(tuple(EVENT_STATES.values()), required=False, help_text="Only events in this state.")
+    event = Choice(Event.labels, required=False, help_text="Only events of this type.")
+    reference = Reference(
+        required=False,
+        help_text="Only events about the payment, payout or refund with this reference.",
+        example="order-1042",
+    )
+    created_from = Moment(required=False, help_text=CreatedFrom.MEANING, example=CreatedFrom.EXAMPLE)
+    created_to = Moment(required=False, help_text=CreatedTo.MEANING, example=CreatedTo.EXAMPLE)
+
+
+_EVENT_SERIALIZER = EventFilterSerializer()
+_STORED_STATES = {name: stored for stored, name in EVENT_STATES.items()}
+_STORED_EVENTS = {event.label: event.value for event in Event}
+
+
+def filtered_events(events: QuerySet[Delivery], business: Business, query: QueryDict) -> QuerySet[Delivery]:
+    """Filter a business's events by the query string. Each filter, alone or with a period, has an index.
+
+    :raises ValidationError: an unknown or repeated parameter, or an invalid value
+    """
+    wanted = read_query(query, serializer=_EVENT_SERIALIZER)
+    if "state" in wanted:
+        events = events.filter(state=_STORED_STATES[wanted["state"]])
+    if "event" in wanted:
+        events = events.filter(event=_STORED_EVENTS[wanted["event"]])
+    if "reference" in wanted:
+        events = events.filter(subject__in=outcomes_with_reference(business, wanted["reference"]))
+    if "created_from" in wanted:
+        events = events.filter(created_at__gte=whole_millisecond(wanted["created_from"]))
+    if "created_to" in wanted:
+        events = events.filter(created_at__lt=until_inclusive(wanted["created_to"]))
+    return events

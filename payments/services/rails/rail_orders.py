@@ -1,0 +1,75 @@
+"""Build the orders that are sent to rails from transactions and operations."""
+
+from kit import banks
+from payments.models import CardOperation, Transaction
+from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder, ThreeDSecure
+
+
+def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) -> CardOrder:
+    return CardOrder(
+        id=transaction.pk,
+        amount=transaction.amount,
+        currency=transaction.currency,
+        captures_at_once=transaction.captures_at_once,
+        three_ds=_three_ds(transaction),
+        has_passed_challenge=has_passed_challenge,
+        card_bin=transaction.card_bin,
+        card_last4=transaction.card_last4,
+        card_expiry_month=transaction.card_expiry_month,
+        card_expiry_year=transaction.card_expiry_year,
+        system_trace_audit_number=transaction.system_trace_audit_number,
+        retrieval_reference_number=transaction.retrieval_reference_number,
+        authorization_code=transaction.authorization_code,
+        descriptor=transaction.business.statement_descriptor,
+        is_partly_approved=transaction.is_partly_approved,
+        created_at=transaction.created_at,
+    )
+
+
+def _three_ds(transaction: Transaction) -> ThreeDSecure:
+    preference = transaction.challenge_preference
+    return ThreeDSecure(enabled=True, challenge_preference=preference) if preference else ThreeDSecure()
+
+
+def operation_order(operation: CardOperation) -> OperationOrder:
+    return OperationOrder(
+        id=operation.pk,
+        kind=operation.kind,
+        amount=operation.amount,
+        system_trace_audit_number=operation.system_trace_audit_number,
+        retrieval_reference_number=operation.retrieval_reference_number,
+        created_at=operation.created_at,
+    )
+
+
+def payout_order(transaction: Transaction, *, may_be_repeated: bool = True) -> PayoutOrder:
+    bank = banks.find(transaction.bank_code)
+    return PayoutOrder(
+        id=transaction.pk,
+        amount=transaction.amount,
+        currency=transaction.currency,
+        beneficiary=transaction.customer_name,
+        account_number=transaction.account_number,
+        nip_code=bank.nip_code if bank else transaction.bank_code,
+        narration=transaction.narration,
+        merchant_reference=transaction.reference,
+        may_be_repeated=may_be_repeated,
+        send_by=transaction.query_leased_until,
+    )
+
+
+def refund_order(refund: CardOperation, *, may_be_repeated: bool = True) -> PayoutOrder:
+    """Return the bank transfer of a transfer payment's refund."""
+    bank = banks.find(refund.destination_bank_code)
+    return PayoutOrder(
+        id=refund.pk,
+        amount=refund.amount,
+        currency=refund.transaction.currency,
+        beneficiary=refund.destination_name,
+        account_number=refund.destination_account_number,
+        nip_code=bank.nip_code if bank else refund.destination_bank_code,
+        narration=refund.reason,
+        merchant_reference=refund.reference or "",
+        may_be_repeated=may_be_repeated,
+        send_by=refund.query_leased_until,
+    )

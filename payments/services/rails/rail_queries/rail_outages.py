@@ -1,0 +1,74 @@
+"""Probe unavailable rails with one early query at a time, to detect the end of an outage.
+
+Queries about a transaction are repeated at growing intervals, so after an outage most would only be due in minutes or
+hours. The first answer after an outage makes them due at once. Outcomes that had been unknown for hours before the
+outage keep their intervals, because the outage isn't their cause. Decision 0022.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction as database
+from django.db.models import QuerySet
+
+from kit.db.prepared_statements import insert_if_absent
+from payments.models import RailSilence
+from payments.services.rails.rail_queries.query_leases import Lane
+
+PROBE_INTERVAL = timedelta(minutes=1)
+LONGEST_PROBE_INTERVAL = timedelta(hours=1)
+PROBES = 10  # the interval is the duration of the outage divided by this, within the two limits above
+# Outcomes that are older than this at the beginning of a outage are not queried early.
+BEFORE_OUTAGE = timedelta(hours=6)
+# A single lost answer is not an outage, so no queries are brought forward after it.
+SHORTEST_OUTAGE = timedelta(seconds=20)
+AT_ONCE = 20_000  # rows brought forward per table; the others keep their intervals
+
+
+def outages() -> list[RailSilence]:
+    """Return the lanes whose last call wasn't answered."""
+    return list(RailSilence.objects.order_by("lane"))
+
+
+def record_outage(lane: Lane, *, now: datetime) -> None:
+    insert_if_absent(RailSilence(lane=str(lane), since=now, probed_at=now))
+
+
+def may_probe(outage: RailSilence, *, now: datetime) -> bool:
+    """Return whether this process may query early. Only one process may in each interval."""
+    interval = min(max((now - outage.since) / PROBES, PROBE_INTERVAL), LONGEST_PROBE_INTERVAL)
+    last = RailSilence.objects.filter(lane=outage.lane, probed_at__lte=now - interval)
+    return last.update(probed_at=now) > 0
+
+
+def early_queries_from(outage: RailSilence) -> datetime:
+    """Return the earliest creation time of outcomes that may be queried before they are due."""
+    return outage.since - BEFORE_OUTAGE
+
+
+@database.atomic
+def end_outage(lane: Lane, *, now: datetime) -> int:
+    """End the outage of a rail that has answered, make its waiting queries due, and return their number."""
+    outage = RailSilence.objects.select_for_update().filter(lane=str(lane)).first()
+    if outage is None:
+        return 0
+    outage.delete()
+    if now - outage.since < SHORTEST_OUTAGE:
+        return 0
+    created_from = early_queries_from(outage)
+    found = [
+        queryset.filter(created_at__gte=created_from, queries_made__gt=0)
+        for queryset in (lane.transactions, lane.operations)
+    ]
+    return sum(bring_forward(queryset, now=now) for queryset in found)
+
+
+def bring_forward(queryset: QuerySet[Any], *, now: datetime) -> int:
+    """Make the queries of unanswered rows due, and return their number. Locked rows keep their time."""
+    unlocked = (
+        queryset.filter(next_query_at__gt=now)
+        .select_for_update(skip_locked=True, of=("self",))
+        .order_by("next_query_at")
+    )
+    keys = list(unlocked.values_list("pk", flat=True)[:AT_ONCE])
+    return int(queryset.model._default_manager.filter(pk__in=keys).update(next_query_at=now))

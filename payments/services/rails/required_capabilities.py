@@ -1,0 +1,84 @@
+"""Refuse what a business's connector can never do, before anything is stored and whether or not it can be reached."""
+
+from typing import Any
+
+from kit.connectors.connectors import require_supported
+from merchants.models import Business
+from payments.rails.protocol import CardAcquirer, CardCapabilities, PayoutBank, ThreeDSecureSupport
+from payments.services.rails.rail_choices import configured_acquirer_for, configured_bank_for
+from virtual_accounts.providers import account_provider
+
+HOSTED_ONLY = "Cards are entered on the provider's own page. Create a payment link instead."
+NO_CARD_CHECKS = "Cards can't be checked here."
+NO_LATER_CAPTURE = "Payments can't be authorised now and captured later here. Leave `capture` out."
+NO_PARTIAL_REFUNDS = "Payments can only be refunded in full here. Leave `amount` out."
+WITHOUT_THREE_D_SECURE = {
+    ThreeDSecureSupport.NEVER: "3-D Secure isn't available here.",
+    ThreeDSecureSupport.PROVIDER_DECIDES: (
+        "3-D Secure can't be requested here, because the provider decides when to use it."
+    ),
+}
+
+
+def require_card_payment(business: Business, request: dict[str, Any]) -> None:
+    """Check that a business's acquirer can take a card payment.
+
+    :raises NotSupported: it never can
+    :raises RailUnavailable: none is configured
+    """
+    can = configured_acquirer_for(business).capabilities
+    found = _of_source(can) | can.unsupported(request["currency"], request["amount"])
+    if not request["capture"] and not can.captures_later:
+        found["capture"] = NO_LATER_CAPTURE
+    three_ds = request.get("three_ds")
+    if three_ds is not None and three_ds.enabled and can.three_d_secure in WITHOUT_THREE_D_SECURE:
+        # Without it, the payment would lack the protection that the merchant requested.
+        found["3ds.enabled"] = WITHOUT_THREE_D_SECURE[can.three_d_secure]
+    require_supported(found)
+
+
+def require_card_check(business: Business, request: dict[str, Any]) -> None:
+    """Check that a business's acquirer can check a card.
+
+    :raises NotSupported: it never can
+    :raises RailUnavailable: none is configured
+    """
+    can = configured_acquirer_for(business).capabilities
+    found = {} if can.checks_cards else {"request_type": NO_CARD_CHECKS}
+    require_supported(found | _of_source(can) | can.unsupported(request["currency"]))
+
+
+def require_payout(business: Business, request: dict[str, Any]) -> None:
+    """Check that a business's bank can make a payout.
+
+    :raises NotSupported: it never can
+    :raises RailUnavailable: none is configured
+    """
+    can = configured_bank_for(business).capabilities
+    require_supported(can.unsupported(request["currency"], request["amount"]))
+
+
+def require_refund(connector: CardAcquirer | PayoutBank, amount: int, *, of: int) -> None:
+    """Check that the connector of a refund can refund an amount, in minor units, of what was collected.
+
+    :raises NotSupported: it only refunds in full
+    """
+    can = connector.capabilities
+    if isinstance(can, CardCapabilities) and not can.partial_refunds and amount < of:
+        require_supported({"amount": NO_PARTIAL_REFUNDS})
+
+
+def require_transfer_payment(request: dict[str, Any]) -> None:
+    """Check that the hosting bank can take a payment into a virtual account.
+
+    :raises NotSupported: it never can
+    :raises RailUnavailable: none is configured
+    """
+    can = account_provider().capabilities
+    require_supported(
+        can.unsupported_session(request["currency"], request["amount"], request["expiry_duration"])
+    )
+
+
+def _of_source(can: CardCapabilities) -> dict[str, str]:
+    return {"source": HOSTED_ONLY} if can.hosted_only else {}

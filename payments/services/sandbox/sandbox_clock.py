@@ -1,0 +1,134 @@
+"""Advance a sandbox payment: the event that it waits for happens now. Moves deadlines, not clocks (decision 0048)."""
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction as database
+from django.db.models import Q
+
+from kit.db.clock import database_now
+from merchants.people import audit
+from merchants.people.audit import Actor
+from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
+from payments.rules import sandbox_triggers
+from payments.services import expiry, return_matching
+from payments.services.expiry import Deadline
+from payments.services.intents import lock
+from payments.services.payouts import payout_returns
+from payments.services.payouts.payout_returns import ReturnNotice
+from payments.services.rails import requery
+from payments.services.rails.rail_queries.query_leases import Unanswered
+from payments.services.state_descriptions import described
+
+RETURN_REASON = "Account closed"
+
+
+class Advanced(StrEnum):
+    """The event that happened."""
+
+    CHALLENGE = "challenge"  # the 3-D Secure page expired
+    AUTHORISATION = "authorisation"  # the authorisation expired
+    SESSION = "session"  # the session of a virtual account expired
+    QUESTION = "question"  # the rail was queried for a lost answer
+    RETURN = "return"  # the bank returned the payout
+
+
+_OF_DEADLINES = {
+    Deadline.CHALLENGE: Advanced.CHALLENGE,
+    Deadline.AUTHORISATION: Advanced.AUTHORISATION,
+    Deadline.SESSION: Advanced.SESSION,
+}
+
+
+def advance(
+    transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime] = database_now
+) -> Advanced:
+    """Trigger the event that a transaction waits for. Of concurrent calls, only one does.
+
+    Calls rails, so call it outside a database transaction.
+
+    :raises InvalidState: the transaction waits for nothing, or another process is querying its rail
+    """
+    subjects = _unanswered(transaction)
+    if subjects:
+        return _ask(transaction, subjects, actor=actor, clock=clock)
+    done = _expire(transaction, actor=actor, clock=clock) or _return_payout(
+        transaction, actor=actor, now=clock()
+    )
+    if done is None:
+        raise InvalidState(
+            f"This payment is not waiting for anything that can be advanced. {described(transaction)}"
+        )
+    return done
+
+
+def _unanswered(transaction: Transaction) -> list[Unanswered]:
+    """Return those of the transaction and its operations that have no answer from their rail.
+
+    Omits the void of an expired authorisation, because the finished payment doesn't wait for it.
+    """
+    itself = (
+        Transaction.objects.unanswered().filter(pk=transaction.pk).select_related("business", "challenge")
+    )
+    operations = CardOperation.objects.unanswered().filter(transaction=transaction)
+    releases = Q(kind=CardOperation.Kind.VOID, transaction__status=Transaction.Status.FAILED)
+    return [*itself, *operations.exclude(releases).select_related("transaction__business")]
+
+
+def _ask(
+    transaction: Transaction, subjects: list[Unanswered], *, actor: Actor, clock: Callable[[], datetime]
+) -> Advanced:
+    asked = list(requery.requery(subjects, clock=clock))
+    if not asked:
+        raise InvalidState("The rail is being queried about this payment. Try again later.")
+    _record(transaction, Advanced.QUESTION, actor=actor, now=clock())
+    return Advanced.QUESTION
+
+
+def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime]) -> Advanced | None:
+    with database.atomic():
+        moved = expiry.set_deadline(transaction.pk, clock=clock)
+        if moved is None:
+            return None
+        deadline, now = moved
+        _record(transaction, _OF_DEADLINES[deadline], actor=actor, now=now)
+        if deadline is Deadline.SESSION:
+            expiry.end_session_of(transaction.pk, now=now)
+    if deadline is not Deadline.SESSION:
+        expiry.expire_one(transaction.pk, now=now)
+    return _OF_DEADLINES[deadline]
+
+
+@database.atomic
+def _return_payout(transaction: Transaction, *, actor: Actor, now: datetime) -> Advanced | None:
+    """Simulate the bank's return of a successful payout, if it was to the sandbox's special account."""
+    if transaction.account_number != sandbox_triggers.RETURNED_ACCOUNT:
+        return None
+    payout = lock(transaction.pk)
+    left = return_matching.amount_left(payout)
+    if not payout_returns.can_be_reversed(payout) or not left:
+        return None
+    notice = ReturnNotice(
+        bank_reference=f"sandbox-{payout.pk.hex}",
+        payout_reference=payout.pk.hex,
+        amount=left,
+        currency=payout.currency,
+        reason=RETURN_REASON,
+    )
+    payout_return = payout_returns.receive(notice, clock=lambda: now).resource
+    if payout_return.applied != PayoutReturn.Applied.REVERSED:
+        return None
+    _record(transaction, Advanced.RETURN, actor=actor, now=now)
+    return Advanced.RETURN
+
+
+def _record(transaction: Transaction, advanced: Advanced, *, actor: Actor, now: datetime) -> None:
+    audit.record(
+        action="sandbox.advanced",
+        actor=actor,
+        business=transaction.business,
+        target=transaction.reference,
+        after={"advanced": advanced.value},
+        now=now,
+    )

@@ -1,0 +1,31 @@
+"""An action of staff as a value, so that it can be performed at once, or stored and performed when it is confirmed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+from uuid import UUID
+
+from merchants.models import Business
+from payments.models import Proposal
+from payments.services.staff.made_about import MadeAbout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaffAction:
+    """An action with its target. Amounts are minor units; without one, the currency is empty."""
+
+    kind: Proposal.Action
+    target: UUID
+    business: Business | None
+    currency: str = ""
+    amount: int = 0
+    reason: str
+    evidence: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    made_about: MadeAbout
+    needs_second_person: bool = True  # where FOUR_EYES is on
+
+    @property
+    def owner(self) -> Business:
+        """The business of an action with an amount."""
+        return cast("Business", self.business)

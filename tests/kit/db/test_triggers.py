@@ -1,0 +1,24 @@
+import pytest
+from django.db import connection
+
+from kit.db.triggers import Final, Kept, NeverDeleted, PermanentRows, _existing, create_missing
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_database_that_is_migrated_in_part_gets_the_triggers_of_its_tables_and_columns():
+    """Such as by `migrate payments 0017`: one table that is missing must not leave the others without triggers."""
+    before = _existing(connection)
+
+    create_missing(
+        [
+            NeverDeleted("a_later_table"),
+            Final("django_session", "a_later_column", unless=""),
+            Kept("django_session", ("session_key", "a_later_column")),
+            PermanentRows("django_session", ("a_later_column",)),
+            NeverDeleted("django_session"),
+        ],
+        connection,
+    )
+
+    assert _existing(connection) - before == {"django_session_no_delete"}

@@ -1,0 +1,71 @@
+"""The parts of a PostgreSQL statement that publish an event with the outcome that the statement stores.
+
+`webhooks.publishing` does the same with the ORM.
+"""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from webhooks import publishing
+from webhooks.listeners import listener_copies
+from webhooks.models import category_of
+from webhooks.publishing import NewEvent
+from webhooks.sending import wake_up
+
+_DELIVERY = """delivery AS (
+    INSERT INTO webhooks_delivery (
+        id, business_id, subject, event, body, state, held_at, next_attempt_at, created_at,
+        attempts_made, manual_attempts, is_manual
+    )
+    SELECT %(event_id)s, %(business_id)s, {row}.id, %(event)s, %(body)s,
+           CASE WHEN enabled THEN 'waiting' ELSE 'held' END, CASE WHEN enabled THEN NULL ELSE %(now)s END,
+           %(now)s, %(now)s, 0, 0, false
+    FROM {row}, webhooks_endpoint
+    WHERE business_id = %(business_id)s AND subscribed_events ? %(category)s
+    RETURNING 1
+)"""
+# In a sandbox, listeners receive copies.
+_COPY = """copy AS (
+    INSERT INTO webhooks_listenercopy (listener_id, event_id, event, origin, body, times, created_at)
+    SELECT listener.id, %(event_id)s, %(event)s, 'event', %(body)s, 0, %(now)s
+    FROM {row}, webhooks_listener listener
+    WHERE business_id = %(business_id)s AND expires_at > %(now)s AND events ? %(event)s
+    RETURNING listener_id
+)"""
+_NO_COPY = "copy AS (SELECT NULL::bigint AS listener_id WHERE false)"
+
+RESULT = "EXISTS (SELECT FROM delivery), ARRAY(SELECT listener_id FROM copy)"  # for `published`
+
+
+def delivery_if(row: str) -> str:
+    """Return common table expressions that insert an event's delivery and copies if a relation has a row.
+
+    The parameters are `parameters` and the outcome's `business_id` and `now`.
+    """
+    return f"{_DELIVERY}, {_COPY if settings.SANDBOX else _NO_COPY}".format(row=row)
+
+
+def parameters(new: NewEvent | None, *, now: datetime) -> dict[str, Any]:
+    """Return the parameters of an event. Without one, nothing is subscribed to it."""
+    if new is None:
+        return {"event_id": None, "event": None, "category": None, "body": None}
+    event_id: UUID = uuid.uuid4()
+    return {
+        "event_id": event_id,
+        "event": str(new.event),
+        "category": str(category_of(new.event)),
+        "body": publishing.render(event_id, new.event, data=new.data(), now=now),
+    }
+
+
+def published(is_delivered: bool, listeners: Sequence[int]) -> None:  # noqa: FBT001  (the columns of `RESULT`)
+    """Wake a sender up, and limit the copies of listeners, after the commit."""
+    if is_delivered:
+        transaction.on_commit(wake_up.notify, robust=True)
+    listener_copies.limit_after_commit(listeners)
