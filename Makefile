@@ -12,8 +12,7 @@ BASE ?=
 # Uses uv from the PATH if there is one, otherwise installs a pinned version into .tools.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
 RUN := .venv/bin/python
-# A hundred racing threads on two busy cores wait longer for one wallet than production's three seconds.
-PYTEST = DATABASE_LOCK_TIMEOUT=20000 $(RUN) -m pytest -n 2 --dist loadgroup
+PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
 # Without the tests that have a target of their own.
 SUITE := not e2e and not clients and not image and not operations
 

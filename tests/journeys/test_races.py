@@ -26,6 +26,13 @@ def recorded(tmp_path_factory):
         yield running, calls
 
 
+@pytest.fixture(scope="module")
+def covering(tmp_path_factory):
+    """A service whose payouts must be covered."""
+    with start_service(tmp_path_factory.mktemp("covering"), PAYOUT_REQUIRES_BALANCE="true") as running:
+        yield running
+
+
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
     with ThreadPoolExecutor(max_workers=len(calls)) as pool:
         return [future.result() for future in [pool.submit(call) for call in calls]]
@@ -138,3 +145,51 @@ class TestCaptureVoidAndRefundAtOnce:
             assert shown["total_amount_refunded"] == refunded
             assert shown["total_amount_available_to_refund"] == captured - refunded
             assert shown["refund_status"] == ("partially_refunded" if refunded else "none")
+
+
+class TestOneBalance:
+    """Refunds by bank transfer and payouts take from the same wallet."""
+
+    def test_is_never_spent_twice(self, covering):
+        client = covering.client
+        payment = settled_transfer_payment(client, 1_000_000)
+        before = balance(client)
+        destination = {"name": "Ada Obi", "account_number": "0123456789", "bank_code": "058"}
+        wanted = [
+            {"reference": orders.new_reference("rf"), "amount": 100_000, "destination": destination}
+            for _ in range(8)
+        ]
+
+        answers = at_once(
+            *[partial(client.post, f"{payment}/refunds", one) for one in wanted],
+            *[partial(client.post, "/api/payments", orders.payout(amount=100_000)) for _ in range(8)],
+        )
+
+        refunds, payouts = answers[:8], [answer.json() for answer in answers[8:]]
+        assert {answer.status_code for answer in refunds} <= {201, 409}
+        assert {payout["response_code"] for payout in payouts} <= {"10000", "20051"}
+        paid_out = [payout for payout in payouts if payout["response_code"] == "10000"]
+        refunded = [answer for answer in refunds if answer.status_code == 201]
+        spent = 100_000 * len(refunded) + sum(payout["amount"] + payout["fee"] for payout in paid_out)
+        assert before - 110_000 < spent <= before
+        assert balance(client) == before - spent
+        assert covering.command("check_ledger").returncode == 0
+
+
+def settled_transfer_payment(client: HttpClient, amount: int) -> str:
+    """Return the path of a payment by bank transfer whose money is in the wallet."""
+    account = client.post("/api/virtual-accounts", orders.static_account()).json()
+    paid = orders.transfer_payment(account["id"], amount=amount)
+    assert client.post("/api/payments", paid).status_code == 201
+    arrived = {
+        "account_number": account["customer"]["account_number"], "amount": amount, "sender_name": "Ada Obi",
+    }  # fmt: skip
+    assert client.post("/api/virtual-accounts/simulate", arrived).status_code == 200
+    assert client.post("/api/sandbox/advance", {"day": "released"}).status_code == 200
+    return f"/api/payments/{paid['reference']}"
+
+
+def balance(client: HttpClient) -> int:
+    """Return what the business may pay out: a negative settlement to come is deducted."""
+    shown = client.get("/api/balance").json()["data"][0]
+    return shown["available"] + min(shown["pending"], 0)
