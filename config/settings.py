@@ -316,7 +316,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["kit.api.json_answers.JSONAnswerRenderer"],
     "DEFAULT_METADATA_CLASS": "kit.api.allowed_methods.AllowedMethods",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.api.json_answers.UsualAcceptFirst",
-    "DEFAULT_SCHEMA_CLASS": "developer_site.openapi.document.SluiceSchema",
+    "DEFAULT_SCHEMA_CLASS": "developer_site.openapi.schema.SluiceSchema",
     "EXCEPTION_HANDLER": "config.errors.problems.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # `?format=` is an unknown parameter
@@ -331,6 +331,8 @@ SPECTACULAR_SETTINGS = {
     "LICENSE": {"name": "To be decided", "identifier": "LicenseRef-to-be-decided"},
     "SCHEMA_PATH_PREFIX": "/api",
     "COMPONENT_SPLIT_REQUEST": True,  # names request schemas …Request
+    "COMPONENT_SPLIT_PATCH": False,  # the serializer of a change says which fields are optional
+    "SORT_OPERATION_PARAMETERS": False,
     # Enums are inlined. This hook adds the components of operations and the introduction.
     "POSTPROCESSING_HOOKS": ["developer_site.openapi.document.complete"],
 }

@@ -1,17 +1,17 @@
 """API of the ledger. `request.user` is the business that signed the request."""
 
-from typing import cast
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from ledger.representation import BALANCE_OF_CURRENCY
+from kit.api.operations import ok, operation
+from ledger.representation import BALANCE_OF_CURRENCY, BALANCES
 from ledger.services import balances
-from merchants.models import Business
+from merchants.api.api_requests import business_of
 
 
 class BalanceView(APIView):
+    @operation("getBalance", ok(BALANCES, "A balance per currency that your business is enabled for."))
     def get(self, request: Request) -> Response:
         """Get your balances.
 
@@ -23,5 +23,5 @@ class BalanceView(APIView):
         `available` where payouts need no balance (the sandbox). A negative amount is deducted from the next
         settlement.
         """
-        held = balances(cast("Business", request.user))
+        held = balances(business_of(request))
         return Response({"data": [BALANCE_OF_CURRENCY.represent(each) for each in held]})

@@ -1,7 +1,5 @@
 """The API of the request log. `request.user` is the business that signed the request."""
 
-from typing import cast
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,10 +15,10 @@ from kit.api.fields.answer_fields import (
     page_of,
     up_to,
 )
-from kit.api.pagination import page_of as page
-from merchants.api.api_requests import leave_out_of_log
-from merchants.filters import filtered_requests
-from merchants.models import Business
+from kit.api.operations import operation, page
+from kit.api.pagination import page_of as rows_of
+from merchants.api.api_requests import business_of, leave_out_of_log
+from merchants.filters import RequestFilterSerializer, filtered_requests
 
 LOG_ENTRY = Answer(
     "RequestLogEntry",
@@ -39,6 +37,7 @@ REQUESTS_PAGE = page_of(LOG_ENTRY, "A page of requests, newest first.")
 
 
 class RequestsView(APIView):
+    @operation("listRequests", page(REQUESTS_PAGE), filters=RequestFilterSerializer)
     def get(self, request: Request) -> Response:
         """List API requests.
 
@@ -49,5 +48,5 @@ class RequestsView(APIView):
         drop those whose `id` you know: requests can appear out of order.
         """
         leave_out_of_log(request)
-        found = filtered_requests(cast("Business", request.user), request.query_params)
-        return Response(page(self, found, LOG_ENTRY.represent))
+        found = filtered_requests(business_of(request), request.query_params)
+        return Response(rows_of(self, found, LOG_ENTRY.represent))

@@ -1,25 +1,38 @@
 """API of virtual accounts. `request.user` is the business that signed the request."""
 
-from typing import Any, cast
-
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.operations import any_of, created, ok, operation, page
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
 from kit.db import clock
-from merchants.api.api_requests import ObjectKind, note_object
-from merchants.models import Business
-from virtual_accounts.filters import filtered
+from merchants.api.api_requests import ObjectKind, body_of, business_of, note_object
+from virtual_accounts.filters import AccountFilterSerializer, filtered
 from virtual_accounts.models import VirtualAccount
-from virtual_accounts.representation import represent
-from virtual_accounts.serializers import read_account
+from virtual_accounts.representation import VIRTUAL_ACCOUNT, VIRTUAL_ACCOUNTS_PAGE, represent
+from virtual_accounts.serializers import (
+    BusinessAccountSerializer,
+    DynamicAccountSerializer,
+    StaticAccountSerializer,
+    read_account,
+)
 from virtual_accounts.services import accounts
+
+CREATE_ACCOUNT = any_of(
+    "CreateVirtualAccount", StaticAccountSerializer, BusinessAccountSerializer, DynamicAccountSerializer
+)
 
 
 class VirtualAccountsView(APIView):
+    @operation(
+        "createVirtualAccount",
+        created(VIRTUAL_ACCOUNT, "Created.", "Location"),
+        CREATE_ACCOUNT,
+        problems=("not_allowed_here unsupported_currency not_supported duplicate_reference rail_unavailable"),
+    )
     def post(self, request: Request) -> Response:
         """Create a virtual account.
 
@@ -29,8 +42,8 @@ class VirtualAccountsView(APIView):
         permanent number: each payment to it (`payment_method: virtual_account`) gets a new one. A business's
         account is always static.
         """
-        business = _business(request)
-        wanted = read_account(cast("dict[str, Any]", request.data or {}), business=business)
+        business = business_of(request)
+        wanted = read_account(body_of(request), business=business)
         result = accounts.create(business=business, request=wanted, now=clock.now())
         account = result.resource
         _note(request, account)
@@ -38,22 +51,24 @@ class VirtualAccountsView(APIView):
             result, represent(account), location=f"/api/virtual-accounts/{account.reference}"
         )
 
+    @operation("listVirtualAccounts", page(VIRTUAL_ACCOUNTS_PAGE), filters=AccountFilterSerializer)
     def get(self, request: Request) -> Response:
         """List virtual accounts.
 
         Newest first, active and inactive ones.
         """
-        own = VirtualAccount.objects.of(_business(request)).with_current_number()
+        own = VirtualAccount.objects.of(business_of(request)).with_current_number()
         return Response(page_of(self, filtered(own, request.query_params), represent))
 
 
 class VirtualAccountView(APIView):
+    @operation("getVirtualAccount", ok(VIRTUAL_ACCOUNT, "The account's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a virtual account.
 
         By your reference, with the number that it has at this moment.
         """
-        account = accounts.find_of(_business(request), reference)
+        account = accounts.find_of(business_of(request), reference)
         if account is None:
             raise NotFound
         _note(request, account)
@@ -62,7 +77,3 @@ class VirtualAccountView(APIView):
 
 def _note(request: Request, account: VirtualAccount) -> None:
     note_object(request, ObjectKind.VIRTUAL_ACCOUNT, account.pk, account.reference)
-
-
-def _business(request: Request) -> Business:
-    return cast("Business", request.user)

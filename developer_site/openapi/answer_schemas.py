@@ -1,7 +1,5 @@
 """What the document says about answers beside the declarations of the apps: problems, headers, components."""
 
-from collections.abc import Iterable
-
 from config.errors.error_codes import ERROR_CODES
 from developer_site.openapi.problem_examples import (
     EXAMPLE_MISTAKE,
@@ -23,7 +21,6 @@ from kit.api.fields.answer_fields import (
     ListOf,
     Schema,
     Type,
-    Union,
     always,
     one_of,
     open_list,
@@ -112,16 +109,12 @@ HEADERS: Schema = {
 }
 
 
-def headers(*names: str) -> Schema:
-    """Return the headers of an answer: those that every answer has, and these."""
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", *names)}
-
-
-def components(answers: Iterable[Answer | Union]) -> dict[str, Schema]:
-    """Return everything that the document refers to by name, with the schemas of these answers."""
-    declared = (*answers, PROBLEM, DUPLICATE_REFERENCE)
+def components() -> dict[str, Schema]:
+    """Return what problems and headers refer to by name."""
     return {
-        "schemas": {each.name: each.schema() for answer in declared for each in answer.within()}
+        "schemas": {
+            each.name: each.schema() for answer in (PROBLEM, DUPLICATE_REFERENCE) for each in answer.within()
+        }
         | {"Conflict": CONFLICT},
         "headers": {name: {"description": words, "schema": form} for name, (words, form) in HEADERS.items()},
         "examples": {

@@ -43,9 +43,33 @@ and a `response_summary`. No text may contain the character U+0000.
 """
 
 
-def sandbox_tables(*names: str) -> list[str]:
-    """Return what triggers which outcome in the sandbox, as Markdown."""
-    return [_markdown(table) for table in tables() if table.name in names]
+TAGS = [
+    {"name": "Payments", "description": "Payments by card or bank transfer, payouts and card checks."},
+    {"name": "Refunds", "description": "Refunds of card and transfer payments."},
+    {"name": "Payment links", "description": "Pages on which your payers pay, and who paid or tried."},
+    {"name": "Virtual accounts", "description": "Account numbers that receive money."},
+    {"name": "Unapplied transfers", "description": "Money that arrived and matches no payment."},
+    {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
+    {"name": "Events", "description": "Events that you were notified of, with the state of each delivery."},
+    {"name": "Webhooks", "description": "The requests that your endpoint receives."},
+    {"name": "Requests", "description": "The log of your requests to this API."},
+    {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
+    {"name": "Sandbox", "description": "What only the sandbox does."},
+    {"name": "Banks", "description": "Where payouts can go."},
+    {"name": "Capabilities", "description": "What can be done in each currency."},
+]
+
+# The tables of what triggers which outcome in the sandbox, by the operation whose description has them.
+_TABLES = {
+    "createPayment": ("cards", "amounts", "3ds", "payouts"),
+    "capturePayment": ("captures",),
+    "createRefund": ("refunds", "payouts"),
+}
+
+
+def sandbox_tables(operation: str) -> list[str]:
+    """Return what triggers which outcome of an operation in the sandbox, as Markdown."""
+    return [_markdown(table) for table in tables() if table.name in _TABLES.get(operation, ())]
 
 
 def _markdown(table: Table) -> str:
@@ -55,10 +79,3 @@ def _markdown(table: Table) -> str:
     ]
     rows = [f"| {row.trigger} | `{row.status}` | {row.code} | {row.result} |" for row in table.rows]
     return "\n".join([*head, "|---|---|---|---|", *rows])
-
-
-DECIDE_UNAPPLIED = """\
-Needs a key with full access. Your business must also allow API keys to decide about unapplied transfers, which is off
-by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the
-transfer's current state; a different decision returns 409 `invalid_state`.
-"""

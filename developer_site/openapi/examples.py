@@ -57,7 +57,7 @@ def _request(serializer: type[RequestSerializer], names: str = "", **changes: An
 def _example_of(field: Any) -> Any:
     if isinstance(field, RequestSerializer):
         return _request(type(field))
-    return field.choices[0] if field.example is None else field.example
+    return field.example
 
 
 _CARD = _request(forms.SourceSerializer, "type pan name expiry_month expiry_year cvv")
@@ -418,6 +418,52 @@ _BY_NAME: dict[str, Example] = {
     ),
     "Movement": named(payout=MOVEMENT.example(kind="payout_accepted")),
 }
+
+
+_OF_REQUESTS_BY_NAME: dict[str, Example] = {
+    "CreatePaymentRequest": PAYMENT_REQUESTS,
+    "CaptureRequest": CAPTURE_REQUESTS,
+    "RefundRequest": REFUND_REQUESTS,
+    "LinkRequest": LINK_REQUESTS,
+    "LinkChangeRequest": LINK_CHANGES,
+    "CreateVirtualAccountRequest": ACCOUNT_REQUESTS,
+    "SimulateRequest": SIMULATE_REQUESTS,
+    "CreditUnappliedRequest": CREDIT_REQUESTS,
+    "ReturnUnappliedRequest": RETURN_REQUESTS,
+    "ResolveBeneficiaryRequest": RESOLVE_REQUESTS,
+    "AdvanceRequest": ADVANCE_REQUESTS,
+    "ListenerRequest": LISTENER_REQUESTS,
+    "PollRequest": POLL_REQUESTS,
+    "ResendRequest": RESEND_REQUESTS,
+    "ExamRequest": EXAM_REQUESTS,
+    "ExamAnswersRequest": EXAM_ANSWERS,
+}
+# Of responses that show something else than their answer usually does.
+_BY_OPERATION: dict[str, Example] = {
+    "createPayment 200": PAID,
+    "createPayment 201": CREATED_PAYMENT,
+    "capturePayment 200": PAID,
+    "voidPayment 200": VOIDED,
+    "cancelPayment 200": CANCELLED,
+    "createPaymentLink 200": CREATED_LINK,
+    "createPaymentLink 201": CREATED_LINK,
+    "deactivateVirtualAccount 200": INACTIVE_ACCOUNT,
+    "creditUnappliedTransfer 200": CREDITED,
+    "returnUnappliedTransfer 200": RETURNED,
+    "resendEvent 202": RESENT,
+    "listScenarios 200": named(scenarios=SCENARIOS),
+    "advanceSandbox 200": ADVANCES,
+    "createExam 201": EXAM_STARTED,
+}
+
+
+def of_request(name: str) -> Example:
+    """Return the examples of a request by the name of its component."""
+    return _OF_REQUESTS_BY_NAME.get(name, VOID_REQUESTS)
+
+
+def of_response(operation: str, status: str, body: Answer) -> Example:
+    return _BY_OPERATION.get(f"{operation} {status}") or of(body)
 
 
 def of(body: Answer) -> Example:

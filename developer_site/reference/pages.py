@@ -18,8 +18,8 @@ from django.utils.safestring import SafeString
 
 from config.errors.error_codes import ERROR_CODES
 from developer_site.guides.guides import inline, page
+from developer_site.openapi.document import EVERYWHERE, OF_SIGNED_CALLS, OF_WRITES
 from developer_site.openapi.generated import document
-from developer_site.openapi.operations import EVERYWHERE, OF_SIGNED_CALLS, OF_WRITES, OPERATIONS
 from developer_site.reference.fields import (
     FieldRow,
     Schema,
@@ -149,16 +149,14 @@ def groups() -> tuple[Group, ...]:
 
 @lru_cache(maxsize=1)
 def pages() -> dict[str, ReferencePage]:
-    """Return all pages by their slugs: operations in the order of `developer_site.openapi.operations`, events, objects."""
+    """Return all pages by their slugs: operations in the order of their tags and URLs, events, objects."""
     described = document()
-    order = [operation.id for operation in OPERATIONS.values()]
-    listed = [
-        (path, method, operation)
-        for path, methods in described["paths"].items()
-        for method, operation in methods.items()
+    operations = [
+        _page_of(path, method, operations[method])
+        for path, operations in described["paths"].items()
+        for method in sorted(operations, key=lambda name: name != "post")  # creating comes before listing
     ]
-    listed.sort(key=lambda each: order.index(each[2]["operationId"]))
-    operations = [_page_of(path, method, operation) for path, method, operation in listed]
+    operations.sort(key=lambda each: [tag["name"] for tag in described["tags"]].index(each.group))
     events = [_page_of_event(name, methods["post"]) for name, methods in described["webhooks"].items()]
     return {
         each.slug: each for each in (*operations, *events, *_pages_of_objects(operations), _page_of_errors())

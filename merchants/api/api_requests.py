@@ -8,8 +8,9 @@ from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
 
+from kit.api.fields.strict_fields import RequestSerializer, read_request
 from kit.db.prepared_statements import Lookup
-from merchants.models import ApiKey
+from merchants.models import ApiKey, Business
 from merchants.models import ApiRequest as LoggedRequest
 
 M = TypeVar("M", bound=Model)
@@ -50,6 +51,24 @@ class ApiRequest(HttpRequest):
 def noted_on(request: Request) -> ApiRequest:
     """Return Django's request, from which the middleware reads what views and authentication note."""
     return request._request  # type: ignore[return-value]  # noqa: SLF001
+
+
+def business_of(request: Request) -> Business:
+    """Return the business that signed a request."""
+    return cast("Business", request.user)
+
+
+def body_of(request: Request) -> dict[str, Any]:
+    """Return the JSON object of the body, or an empty one. The parser rejects everything else."""
+    return cast("dict[str, Any]", request.data or {})
+
+
+def read_body(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
+    """Return the values of the body.
+
+    :raises ValidationError: the request is invalid
+    """
+    return read_request(serializer, body_of(request), currencies=business_of(request).currencies)
 
 
 def leave_out_of_log(request: Request) -> None:

@@ -1,7 +1,7 @@
 """Request serializers of exams."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from kit.api.fields.field_errors import Errors, error
 from kit.api.fields.strict_fields import REQUIRED, Choice, Items, RequestSerializer, WholeNumber
@@ -24,6 +24,11 @@ class ExamSerializer(RequestSerializer):
     listener = ListenerName(
         required=False, help_text="`client`: the live listener whose key signs the requests."
     )
+    conditions: ClassVar[Any] = {
+        "if": {"properties": {"target": {"const": "client"}}, "required": ["target"]},
+        "then": {"required": ["listener"]},
+        "else": {"properties": {"listener": False}},
+    }
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         is_client = data.get("target") == Exam.Target.CLIENT
@@ -57,6 +62,7 @@ class ExamAnswerSerializer(RequestSerializer):
         help_text="Milliseconds until the end of the headers, without the pauses of `in_pieces`.",
         example=12,
     )
+    conditions: ClassVar[Any] = {"if": {"not": {"required": ["status"]}}, "then": {"required": ["error"]}}
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         return {} if "status" in data or "error" in data else {"status": error(REQUIRED, "required")}
@@ -78,6 +84,7 @@ class ExamAnswersSerializer(RequestSerializer):
         help_text="Your answer to `question`, once the exam has ended. It doesn't change the result.",
         example="1",
     )
+    conditions: ClassVar[Any] = {"if": {"not": {"required": ["answers"]}}, "then": {"required": ["acted"]}}
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         return {} if "answers" in data or "acted" in data else {"answers": error(REQUIRED, "required")}

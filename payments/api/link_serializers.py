@@ -1,7 +1,7 @@
 """Request serializers of payment links: creation, change, and the rules between their fields."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from kit.api.fields.field_errors import Errors, error
 from kit.api.fields.strict_fields import (
@@ -158,6 +158,7 @@ class LinkFieldsSerializer(RequestSerializer):
         required=False,
         maximum=MOST_CUSTOM_FIELDS,
         help_text=f"Up to {MOST_CUSTOM_FIELDS} questions of yours. Answers have up to 200 characters.",
+        example=[{"key": "size", "label": "T-shirt size", "required": True}],
     )
     success_message = Lines(
         required=False, max_length=300, help_text="Plain text for the receipt.", example="See you in May!"
@@ -199,6 +200,11 @@ class LinkSerializer(LinkFieldsSerializer):
         "random characters.",
         example="bookbinding",
     )
+    conditions: ClassVar[Any] = {
+        "if": {"not": {"required": ["amount"]}},
+        "then": {"required": ["amount_range"]},
+        "else": {"properties": {"amount_range": False}},
+    }
 
     def get_fields(self) -> Any:
         # A class attribute `title` would replace the serializer's title.

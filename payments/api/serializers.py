@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 
@@ -59,6 +59,7 @@ class CardNumber(Text):
 
     MEANING = "Card number: 12 to 19 digits that pass the Luhn check. Spaces are ignored."
     EXAMPLE = "4084084084084081"
+    SCHEMA: ClassVar[Any] = {"pattern": "^ *([0-9] *){12,19}$"}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=40, **options)
@@ -104,6 +105,9 @@ class BankCode(Text):
         if bank is None:
             self.refuse("This field must be a code listed by GET /api/banks.", "unknown_bank")
         return bank.code
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": "^[0-9]{3,6}$", "maxLength": 6}  # as every listed code
 
 
 class SenderBankCode(Text):
@@ -195,6 +199,9 @@ class PayerSerializer(RequestSerializer):
     name = Name(required=False, help_text="Full name.", example="Ada Obi")
     email = Email(required=False, help_text="Required with `reference` or `name`.")
     elsewhere = frozenset({"account_number", "bank_code"})
+    conditions: ClassVar[Any] = {
+        "dependentRequired": {"reference": ["email"], "email": ["reference"], "name": ["reference", "email"]}
+    }
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         return required_together(data, "reference", "email", when=("reference", "email", "name"))
@@ -546,6 +553,12 @@ class SimulateSerializer(RequestSerializer):
         help_text="The sender's bank. A code that GET /api/banks doesn't list makes the sender unknown.",
         example="058",
     )
+    conditions: ClassVar[Any] = {
+        "dependentRequired": {
+            "sender_account_number": ["sender_bank_code"],
+            "sender_bank_code": ["sender_account_number"],
+        }
+    }
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         names = ("sender_account_number", "sender_bank_code")

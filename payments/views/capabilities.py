@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +21,8 @@ from kit.api.fields.answer_fields import (
     open_list,
 )
 from kit.api.fields.strict_fields import MAX_AMOUNT
-from merchants.models import Business
+from kit.api.operations import ok, operation
+from merchants.api.api_requests import business_of
 from payments.api.serializers import SESSION_AT_LEAST, SESSION_AT_MOST
 from payments.rails.protocol import ThreeDSecureSupport
 from payments.services.rails.capabilities import CapabilityFlow, FlowCapability, capabilities_of
@@ -90,11 +91,12 @@ CAPABILITIES = Answer(
 
 
 class CapabilitiesView(APIView):
+    @operation("listCapabilities", ok(CAPABILITIES, "Every flow and currency."))
     def get(self, request: Request) -> Response:
         """List what can be done.
 
         What the acquirer and the banks that your operator connected can do, for each kind of request in each of
         your currencies. A request for anything else is refused with 400 `not_supported`.
         """
-        found = capabilities_of(cast("Business", request.user))
+        found = capabilities_of(business_of(request))
         return Response({"data": [CAPABILITY.represent(each) for each in found]})

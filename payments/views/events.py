@@ -1,6 +1,5 @@
 """The events API. `request.user` is the business that signed the request."""
 
-from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -10,15 +9,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.fields.strict_fields import read_request
+from kit.api.operations import Success, ok, operation, page
 from kit.api.pagination import NewestMomentFirst
 from kit.db import clock
-from merchants.api.api_requests import ObjectKind, note_object
-from merchants.models import Business
+from merchants.api.api_requests import ObjectKind, business_of, note_object, read_body
 from merchants.people.request_actors import key_acting
-from payments.api.filters import filtered_events
+from payments.api.filters import EventFilterSerializer, filtered_events
 from payments.api.serializers import ResendSerializer, ResendTo
-from payments.event_representation import represent_event, represent_event_in_detail
+from payments.event_representation import (
+    EVENT,
+    EVENT_IN_DETAIL,
+    EVENTS_PAGE,
+    represent_event,
+    represent_event_in_detail,
+)
 from payments.models import InvalidState
 from payments.services.events.event_subjects import subjects_of
 from webhooks import services as webhooks
@@ -28,20 +32,22 @@ RESEND = ResendSerializer()
 
 
 class EventsView(APIView):
+    @operation("listEvents", page(EVENTS_PAGE), filters=EventFilterSerializer)
     def get(self, request: Request) -> Response:
         """List events.
 
         Every event that you were subscribed to when it happened, with the state of its delivery, and your
         test events. Get a single event to see its exact body and its attempts.
         """
-        found = filtered_events(_events(request).defer("body"), _business(request), request.query_params)
+        found = filtered_events(_events(request).defer("body"), business_of(request), request.query_params)
         pages = NewestMomentFirst()
-        page: list[Delivery] = pages.paginate_queryset(found, request, self) or []
-        subjects = subjects_of(page)
-        return pages.get_paginated_response([represent_event(one, subjects.get(one.pk)) for one in page])
+        rows: list[Delivery] = pages.paginate_queryset(found, request, self) or []
+        subjects = subjects_of(rows)
+        return pages.get_paginated_response([represent_event(one, subjects.get(one.pk)) for one in rows])
 
 
 class EventView(APIView):
+    @operation("getEvent", ok(EVENT_IN_DETAIL, "The event's current state."))
     def get(self, request: Request, event_id: UUID) -> Response:
         """Get an event with its body and its attempts.
 
@@ -54,6 +60,12 @@ class EventView(APIView):
 
 
 class ResendView(APIView):
+    @operation(
+        "resendEvent",
+        {202: Success(EVENT, "Accepted: the event as it is now.")},
+        ResendSerializer,
+        problems="invalid_state",
+    )
     def post(self, request: Request, event_id: UUID) -> Response:
         """Resend an event.
 
@@ -63,9 +75,7 @@ class ResendView(APIView):
         look up the event instead.
         """
         event = _find(request, event_id)
-        wanted = read_request(
-            RESEND, cast("dict[str, Any]", request.data or {}), currencies=_business(request).currencies
-        )
+        wanted = read_body(request, RESEND)
         default = ResendTo.BOTH if settings.SANDBOX else ResendTo.ENDPOINT
         if not _resend(event, to=wanted.get("to", default), request=request):
             raise InvalidState(_refusal(_find(request, event_id)))
@@ -103,10 +113,6 @@ def _find(request: Request, event_id: UUID) -> Delivery:
     return event
 
 
-def _business(request: Request) -> Business:
-    return cast("Business", request.user)
-
-
 def _events(request: Request) -> DeliveryQuerySet:
-    events: DeliveryQuerySet = Delivery.objects.filter(business=_business(request))
+    events: DeliveryQuerySet = Delivery.objects.filter(business=business_of(request))
     return events

@@ -1,6 +1,6 @@
 """The API of exams of webhook receivers. `request.user` is the business that signed the request."""
 
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.fields.strict_fields import RequestSerializer, read_request
+from kit.api.operations import Success, ok, operation
 from kit.db import clock
-from merchants.models import Business
+from merchants.api.api_requests import business_of, read_body
 from merchants.people.access import Limit
 from merchants.people.attempt_limits import LimitReached
 from merchants.people.request_actors import key_acting
@@ -22,15 +22,20 @@ from payments.services.events.receiver_exams import examine_endpoint, examine_li
 from webhooks.exams import exams
 from webhooks.exams.exam import ExamAnswer
 from webhooks.exams.exam_records import Exam
-from webhooks.exams.exam_representation import represent_exam
+from webhooks.exams.exam_representation import EXAM, represent_exam
 
-EXAM = ExamSerializer()
-ANSWERS = ExamAnswersSerializer()
+START, ANSWERS = ExamSerializer(), ExamAnswersSerializer()
 
 
 class ExamsView(APIView):
     limits = (Limit.EXAM,)
 
+    @operation(
+        "createExam",
+        {201: Success(EXAM, "Started.")},
+        ExamSerializer,
+        problems="not_found sandbox_only not_allowed_here card_number_misplaced invalid_state",
+    )
     def post(self, request: Request) -> Response:
         """Examine a webhook receiver (sandbox).
 
@@ -43,8 +48,8 @@ class ExamsView(APIView):
         at a time (409 `invalid_state`), and ten can be started in an hour (429 `rate_limited`).
         """
         _require_sandbox()
-        wanted = _read(EXAM, request)
-        business, now = _business(request), clock.now()
+        wanted = read_body(request, START)
+        business, now = business_of(request), clock.now()
         try:
             if wanted["target"] == Exam.Target.CLIENT:
                 exam = examine_listener(business, wanted["listener"], actor=key_acting(request), now=now)
@@ -57,6 +62,7 @@ class ExamsView(APIView):
 
 
 class ExamView(APIView):
+    @operation("getExam", ok(EXAM, "The exam with the results so far."), problems="sandbox_only")
     def get(self, request: Request, exam_id: UUID) -> Response:
         """Get an exam with its results (sandbox).
 
@@ -67,6 +73,12 @@ class ExamView(APIView):
 
 
 class ExamAnswersView(APIView):
+    @operation(
+        "reportExamAnswers",
+        ok(EXAM, "The exam."),
+        ExamAnswersSerializer,
+        problems="sandbox_only invalid_state",
+    )
     def post(self, request: Request, exam_id: UUID) -> Response:
         """Report the answers of an exam (sandbox).
 
@@ -76,7 +88,7 @@ class ExamAnswersView(APIView):
         """
         _require_sandbox()
         exam = _find(request, exam_id)
-        reported = _read(ANSWERS, request)
+        reported = read_body(request, ANSWERS)
         if "answers" in reported:
             exams.report(exam, _answers(reported["answers"]), now=clock.now())
         if "acted" in reported:
@@ -92,21 +104,12 @@ def _answers(reported: list[dict[str, Any]]) -> dict[int, ExamAnswer]:
 
 
 def _find(request: Request, exam_id: UUID) -> Exam:
-    exam = Exam.objects.filter(business=_business(request), pk=exam_id).first()
+    exam = Exam.objects.filter(business=business_of(request), pk=exam_id).first()
     if exam is None:
         raise NotFound
     return exams.give_up_if_overdue(exam, now=clock.now())
 
 
-def _read(serializer: RequestSerializer, request: Request) -> dict[str, Any]:
-    currencies = _business(request).currencies
-    return read_request(serializer, cast("dict[str, Any]", request.data or {}), currencies=currencies)
-
-
 def _require_sandbox() -> None:
     if not settings.SANDBOX:
         raise SandboxOnly
-
-
-def _business(request: Request) -> Business:
-    return cast("Business", request.user)

@@ -1,6 +1,6 @@
 """The API of listeners, in the sandbox. `request.user` is the business that signed the request."""
 
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kit.api.fields.strict_fields import RequestSerializer, read_request
+from kit.api.fields.strict_fields import RequestSerializer
+from kit.api.operations import Success, ok, operation
 from kit.db import clock
-from merchants.api.api_requests import leave_out_of_log
-from merchants.models import Business
+from merchants.api.api_requests import business_of, leave_out_of_log, read_body
 from payments.sandbox.simulated_transfers import SandboxOnly
 from webhooks.listeners import listeners
 from webhooks.listeners.listener_representation import (
@@ -21,6 +21,7 @@ from webhooks.listeners.listener_representation import (
     LISTENER,
     LISTENER_POLL,
     LISTENER_STATE,
+    LISTENERS,
 )
 from webhooks.listeners.listener_serializers import (
     LONGEST_WAIT,
@@ -34,6 +35,12 @@ LISTENER_REQUEST, POLL, END = ListenerSerializer(), PollSerializer(), EndSeriali
 
 
 class ListenersView(APIView):
+    @operation(
+        "beginListener",
+        {201: Success(LISTENER, "Begun.")} | ok(LISTENER, "It was live already and has the new `events`."),
+        ListenerSerializer,
+        problems="card_number_misplaced sandbox_only invalid_state",
+    )
     def post(self, request: Request) -> Response:
         """Begin a listener (sandbox).
 
@@ -45,7 +52,7 @@ class ListenersView(APIView):
         """
         wanted = _read(LISTENER_REQUEST, request)
         begun = listeners.begin(
-            business=_business(request),
+            business=business_of(request),
             name=wanted["name"],
             events=wanted.get("events", USUAL_EVENTS),
             now=clock.now(),
@@ -53,6 +60,7 @@ class ListenersView(APIView):
         created = status.HTTP_201_CREATED if begun.is_new else status.HTTP_200_OK
         return Response(LISTENER.represent(begun), status=created)
 
+    @operation("listListeners", ok(LISTENERS, "Every live listener."), problems="sandbox_only")
     def get(self, request: Request) -> Response:
         """List listeners (sandbox).
 
@@ -60,11 +68,12 @@ class ListenersView(APIView):
         """
         if not settings.SANDBOX:
             raise SandboxOnly
-        found = listeners.live(_business(request), now=clock.now())
+        found = listeners.live(business_of(request), now=clock.now())
         return Response({"data": [LISTENER_STATE.represent(each) for each in found]})
 
 
 class PollListenerView(APIView):
+    @operation("pollListener", ok(LISTENER_POLL, "What is new."), PollSerializer, problems="sandbox_only")
     def post(self, request: Request, name: str) -> Response:
         """Poll a listener (sandbox).
 
@@ -89,6 +98,7 @@ class PollListenerView(APIView):
 
 
 class EndListenerView(APIView):
+    @operation("endListener", ok(ENDED_LISTENER, "It has ended."), EndSerializer, problems="sandbox_only")
     def post(self, request: Request, name: str) -> Response:
         """End a listener (sandbox).
 
@@ -108,16 +118,11 @@ def _read(serializer: RequestSerializer, request: Request) -> dict[str, Any]:
     """
     if not settings.SANDBOX:
         raise SandboxOnly
-    body = cast("dict[str, Any]", request.data or {})
-    return read_request(serializer, body, currencies=_business(request).currencies)
+    return read_body(request, serializer)
 
 
 def _find(request: Request, name: str) -> Listener:
-    listener = listeners.find(business=_business(request), name=name, now=clock.now())
+    listener = listeners.find(business=business_of(request), name=name, now=clock.now())
     if listener is None:
         raise NotFound
     return listener
-
-
-def _business(request: Request) -> Business:
-    return cast("Business", request.user)

@@ -8,16 +8,28 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.amount_warnings import with_warnings
-from kit.api.fields.strict_fields import RequestSerializer, read_request
+from kit.api.operations import created, ok, operation, page
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
 from kit.db import clock
-from merchants.models import Business
+from merchants.api.api_requests import business_of, read_body
 from merchants.people.request_actors import key_acting
-from payments.api.link_filters import filtered_checkouts, filtered_links
+from payments.api.link_filters import (
+    CheckoutFilterSerializer,
+    LinkFilterSerializer,
+    filtered_checkouts,
+    filtered_links,
+)
 from payments.api.link_serializers import LinkChangeSerializer, LinkSerializer
 from payments.api.serializers import VoidSerializer
-from payments.link_representation import represent_checkout, represent_link
+from payments.link_representation import (
+    CHECKOUT,
+    CHECKOUTS_PAGE,
+    PAYMENT_LINK,
+    PAYMENT_LINKS_PAGE,
+    represent_checkout,
+    represent_link,
+)
 from payments.models import Checkout, PaymentLink
 from payments.services.checkouts import checkouts
 from payments.services.links import links
@@ -26,6 +38,15 @@ CREATE, CHANGE, NOTHING = LinkSerializer(), LinkChangeSerializer(), VoidSerializ
 
 
 class PaymentLinksView(APIView):
+    @operation(
+        "createPaymentLink",
+        created(PAYMENT_LINK, "Created.", "Location"),
+        LinkSerializer,
+        problems=(
+            "not_allowed_here unsupported_currency amount_too_small invalid_payment_method "
+            "duplicate_reference slug_taken"
+        ),
+    )
     def post(self, request: Request) -> Response:
         """Create a payment link.
 
@@ -34,8 +55,8 @@ class PaymentLinksView(APIView):
         checkout of one order.
         """
         result = links.create(
-            business=_business(request),
-            request=_read(request, CREATE),
+            business=business_of(request),
+            request=read_body(request, CREATE),
             actor=key_acting(request),
             now=clock.now(),
         )
@@ -46,17 +67,24 @@ class PaymentLinksView(APIView):
             location=f"/api/payment-links/{link.reference}",
         )
 
+    @operation(
+        "listPaymentLinks",
+        page(PAYMENT_LINKS_PAGE),
+        problems="unsupported_currency",
+        filters=LinkFilterSerializer,
+    )
     def get(self, request: Request) -> Response:
         """List payment links.
 
         Newest first, with their counts at this moment.
         """
-        own = PaymentLink.objects.of(_business(request)).select_related("business")
+        own = PaymentLink.objects.of(business_of(request)).select_related("business")
         rows = filtered_links(own, request.query_params, now=clock.now())
         return Response(page_of(self, rows, represent_link))
 
 
 class PaymentLinkView(APIView):
+    @operation("getPaymentLink", ok(PAYMENT_LINK, "The link's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a payment link.
 
@@ -64,6 +92,12 @@ class PaymentLinkView(APIView):
         """
         return Response(represent_link(_find(request, reference)))
 
+    @operation(
+        "updatePaymentLink",
+        ok(PAYMENT_LINK, "The link."),
+        LinkChangeSerializer,
+        problems="not_allowed_here invalid_payment_method invalid_state",
+    )
     def patch(self, request: Request, reference: str) -> Response:
         """Change a payment link.
 
@@ -73,7 +107,7 @@ class PaymentLinkView(APIView):
         """
         changed = links.change(
             link_id=_find(request, reference).pk,
-            changes=_read(request, CHANGE),
+            changes=read_body(request, CHANGE),
             actor=key_acting(request),
             now=clock.now(),
         )
@@ -81,12 +115,13 @@ class PaymentLinkView(APIView):
 
 
 class DeactivateLinkView(APIView):
+    @operation("deactivatePaymentLink", ok(PAYMENT_LINK, "The link."), VoidSerializer)
     def post(self, request: Request, reference: str) -> Response:
         """Deactivate a payment link.
 
         Payers can no longer begin to pay. Pending payments go on to their end. Repeating the call changes nothing.
         """
-        _read(request, NOTHING)
+        read_body(request, NOTHING)
         link = links.deactivate(
             link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
         )
@@ -94,12 +129,13 @@ class DeactivateLinkView(APIView):
 
 
 class ActivateLinkView(APIView):
+    @operation("activatePaymentLink", ok(PAYMENT_LINK, "The link."), VoidSerializer, problems="invalid_state")
     def post(self, request: Request, reference: str) -> Response:
         """Activate a payment link again.
 
         Repeating the call changes nothing. A link that the operator has blocked can't be activated.
         """
-        _read(request, NOTHING)
+        read_body(request, NOTHING)
         link = links.activate(
             link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
         )
@@ -107,42 +143,35 @@ class ActivateLinkView(APIView):
 
 
 class LinkCheckoutsView(APIView):
+    @operation("listCheckouts", page(CHECKOUTS_PAGE), filters=CheckoutFilterSerializer)
     def get(self, request: Request, reference: str) -> Response:
         """List the checkouts of a payment link: who paid or tried.
 
         Newest first, with what each payer entered and the state of their attempts.
         """
         wanted = filtered_checkouts(Checkout.objects.all(), request.query_params)
-        page = page_of(self, wanted.filter(link=_find(request, reference)), lambda checkout: checkout)
-        shown = checkouts.shown_with_attempts(page["data"], now=clock.now())
-        return Response(page | {"data": [represent_checkout(each) for each in shown]})
+        rows = page_of(self, wanted.filter(link=_find(request, reference)), lambda checkout: checkout)
+        shown = checkouts.shown_with_attempts(rows["data"], now=clock.now())
+        return Response(rows | {"data": [represent_checkout(each) for each in shown]})
 
 
 class PaymentCheckoutView(APIView):
+    @operation("getPaymentCheckout", ok(CHECKOUT, "The checkout's current state."), tags=["Payment links"])
     def get(self, request: Request, reference: str) -> Response:
         """Look up the checkout that a payment came from.
 
         What the payer entered. 404 if the payment came from no link.
         """
-        checkout = checkouts.checkout_of(_business(request), reference)
+        checkout = checkouts.checkout_of(business_of(request), reference)
         if checkout is None:
             raise NotFound
         [shown] = checkouts.shown_with_attempts([checkout], now=clock.now())
         return Response(represent_checkout(shown))
 
 
-def _read(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
-    body = cast("dict[str, Any]", request.data or {})
-    return read_request(serializer, body, currencies=_business(request).currencies)
-
-
 def _find(request: Request, reference: str) -> PaymentLink:
     """Return the caller's link. Returns 404 for links of other businesses."""
-    link = links.find_of(_business(request), reference)
+    link = links.find_of(business_of(request), reference)
     if link is None:
         raise NotFound
     return link
-
-
-def _business(request: Request) -> Business:
-    return cast("Business", request.user)

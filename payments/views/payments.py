@@ -4,10 +4,11 @@ import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -18,16 +19,24 @@ from kit import banks
 from kit.api.amount_warnings import with_warnings
 from kit.api.conditional_requests import matches
 from kit.api.fields.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf, always
-from kit.api.fields.strict_fields import read_request
 from kit.api.json_answers import JSONAnswerRenderer
+from kit.api.operations import Success, any_of, created, done, ok, operation, page
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.db import clock
-from merchants.api.api_requests import LookedUp, ObjectKind, found_for, note_object
-from merchants.models import Business
+from merchants.api.api_requests import (
+    LookedUp,
+    ObjectKind,
+    body_of,
+    business_of,
+    found_for,
+    note_object,
+    read_body,
+)
 from merchants.people.access import Limit
+from payments import representation
 from payments.api import request_types
-from payments.api.filters import filtered
+from payments.api.filters import FilterSerializer, filtered
 from payments.api.serializers import (
     CancelSerializer,
     CaptureSerializer,
@@ -47,7 +56,7 @@ from payments.services.payouts import name_enquiries
 from payments.services.refunds import refunds
 from payments.services.transfers import account_deactivation, incoming
 from virtual_accounts.models import VirtualAccount
-from virtual_accounts.representation import ACCOUNT_NUMBER
+from virtual_accounts.representation import ACCOUNT_NUMBER, VIRTUAL_ACCOUNT
 from virtual_accounts.representation import represent as represent_account
 from virtual_accounts.services import accounts
 
@@ -57,6 +66,10 @@ CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer(
 CANCEL = CancelSerializer()
 DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
 RESOLVE = ResolveBeneficiarySerializer()
+CREATE_PAYMENT = any_of(
+    "CreatePayment", *(type(each.serializer) for each in request_types.REQUEST_TYPES.values())
+)
+IF_NONE_MATCH = {"type": "string", "maxLength": 255, "examples": ['"b1946ac92492d234"']}
 
 
 # Answers of this module only. The others are declared in `payments.representation`.
@@ -88,6 +101,18 @@ BANKS = Answer("BankList", "Every bank, sorted by name.", Field("data", ListOf(B
 class PaymentsView(APIView):
     limits = (Limit.CARD_NUMBER,)
 
+    @operation(
+        "createPayment",
+        created(
+            representation.PAYMENT, "Created. A declined payment is created too: see `status`.", "Location"
+        ),
+        CREATE_PAYMENT,
+        problems=(
+            "not_allowed_here reserved_reference card_number_misplaced unsupported_currency "
+            "amount_too_small no_price not_supported invalid_payment_method "
+            "duplicate_reference invalid_state rail_unavailable"
+        ),
+    )
     def post(self, request: Request) -> Response:
         """Create a payment, a payout or a card check.
 
@@ -100,8 +125,8 @@ class PaymentsView(APIView):
         amount is only authorised, and the payment stays `pending` until you capture or void it, or 7 days
         have passed.
         """
-        body = _body(request)
-        intent = request_types.choose(body).start(body, business=_business(request), now=clock.now())
+        body = body_of(request)
+        intent = request_types.choose(body).start(body, business=business_of(request), now=clock.now())
         transaction = intent.resource
         _note(request, transaction)
         return created_or_replayed(
@@ -110,18 +135,20 @@ class PaymentsView(APIView):
             location=f"/api/payments/{transaction.reference}",
         )
 
+    @operation("listPayments", ok(representation.PAYMENTS_PAGE, "A page."), filters=FilterSerializer)
     def get(self, request: Request) -> Response:
         """List payments, payouts and card checks.
 
         Newest first, in pages that stay stable while transactions arrive.
         """
-        transactions = Transaction.objects.of(_business(request)).for_representation()
+        transactions = Transaction.objects.of(business_of(request)).for_representation()
         return _page(self, filtered(transactions, request.query_params), represent)
 
 
 class PaymentView(APIView):
     looked_up = LookedUp(BY_REFERENCE, part="reference")
 
+    @operation("getPayment", ok(representation.PAYMENT, "The transaction's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a payment, a payout or a card check.
 
@@ -131,13 +158,19 @@ class PaymentView(APIView):
 
 
 class CaptureView(APIView):
+    @operation(
+        "capturePayment",
+        done(representation.PAYMENT, "The payment."),
+        CaptureSerializer,
+        problems="amount_too_large invalid_state rail_unavailable",
+    )
     def post(self, request: Request, reference: str) -> Response:
         """Capture an authorised card payment.
 
         In whole or in part; the rest is released. A payment is captured once: repeating the same capture
         returns 200 and the payment's current state, a capture of a different amount 409.
         """
-        wanted = read_request(CAPTURE, _body(request), currencies=_business(request).currencies)
+        wanted = read_body(request, CAPTURE)
         result = captures.capture(
             transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
         )
@@ -145,29 +178,52 @@ class CaptureView(APIView):
 
 
 class VoidView(APIView):
+    @operation(
+        "voidPayment",
+        done(representation.PAYMENT, "The payment."),
+        VoidSerializer,
+        problems="invalid_state rail_unavailable",
+    )
     def post(self, request: Request, reference: str) -> Response:
         """Release an authorised card payment.
 
         The payment fails with 20090. Repeating the void returns 200 and the payment's current state.
         """
-        read_request(VOID, _body(request), currencies=_business(request).currencies)
+        read_body(request, VOID)
         result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
         return done_or_replayed(result, represent(result.resource))
 
 
 class CancelView(APIView):
+    @operation(
+        "cancelPayment",
+        done(representation.PAYMENT, "The payment."),
+        CancelSerializer,
+        problems="invalid_state",
+    )
     def post(self, request: Request, reference: str) -> Response:
         """Cancel a payment that is waiting for its payer.
 
         A payment with an open 3-D Secure page or transfer session fails with 20091. Repeating the
         cancellation returns 200 and the payment's current state.
         """
-        read_request(CANCEL, _body(request), currencies=_business(request).currencies)
+        read_body(request, CANCEL)
         result = cancellations.cancel(transaction_id=_find(request, reference).pk)
         return done_or_replayed(result, represent(result.resource))
 
 
 class RefundsView(APIView):
+    @operation(
+        "createRefund",
+        created(representation.REFUND, "Created. A refused refund is created too: see `status`."),
+        RefundSerializer,
+        problems=(
+            "not_allowed_here destination_required not_supported amount_too_large "
+            "duplicate_reference invalid_state not_refundable insufficient_funds "
+            "rail_unavailable"
+        ),
+        tags=["Refunds"],
+    )
     def post(self, request: Request, reference: str) -> Response:
         """Refund a payment.
 
@@ -178,12 +234,13 @@ class RefundsView(APIView):
 
         Refunds of card payments follow the first table, those of transfer payments the second.
         """
-        body = _body(request)
-        wanted = read_request(REFUND, body, currencies=_business(request).currencies)
+        body = body_of(request)
+        wanted = read_body(request, REFUND)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
         _note_refund(request, result.resource)
         return created_or_replayed(result, with_warnings(represent_refund(result.resource), body))
 
+    @operation("listRefunds", page(representation.REFUNDS_PAGE), tags=["Refunds"])
     def get(self, request: Request, reference: str) -> Response:
         """List a payment's refunds.
 
@@ -196,12 +253,13 @@ class RefundsView(APIView):
 
 
 class RefundView(APIView):
+    @operation("getRefund", ok(representation.REFUND, "The refund's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a refund.
 
         By the refund's own reference, in its current state.
         """
-        found = refunds.find_of(_business(request), reference)
+        found = refunds.find_of(business_of(request), reference)
         if found is None:
             raise NotFound
         _note_refund(request, found)
@@ -209,12 +267,13 @@ class RefundView(APIView):
 
 
 class DeactivateView(APIView):
+    @operation("deactivateVirtualAccount", ok(VIRTUAL_ACCOUNT, "The account."), DeactivateSerializer)
     def post(self, request: Request, reference: str) -> Response:
         """Deactivate a virtual account.
 
         The account no longer accepts money; an open payment on it fails. Repeating the call changes nothing.
         """
-        read_request(DEACTIVATE, _body(request), currencies=_business(request).currencies)
+        read_body(request, DEACTIVATE)
         account = _find_account(request, reference)
         return Response(represent_account(account_deactivation.deactivate(account.pk, now=clock.now())))
 
@@ -222,6 +281,12 @@ class DeactivateView(APIView):
 class SimulateView(APIView):
     """Simulate a bank transfer in the sandbox. Errors have `success: false` (`config.errors.problems`)."""
 
+    @operation(
+        "simulateTransfer",
+        ok(SIMULATED, "The transfer arrived."),
+        SimulateSerializer,
+        problems="unknown_account sandbox_only",
+    )
     def post(self, request: Request) -> Response:
         """Simulate a bank transfer (sandbox).
 
@@ -231,17 +296,27 @@ class SimulateView(APIView):
         """
         if not settings.SANDBOX:
             raise SandboxOnly
-        business = _business(request)
-        wanted = read_request(SIMULATE, _body(request), currencies=business.currencies)
+        business = business_of(request)
+        wanted = read_body(request, SIMULATE)
         transfer = incoming.receive(simulated_notice(wanted), owner=business).resource
         return Response(SIMULATED.represent(transfer))
 
+    @operation("getSimulate", ok(VIRTUAL_ACCOUNT, "The account."), exclude=True)
     def get(self, request: Request) -> Response:
         """Return the account with the reference `simulate`, if any."""
         return Response(represent_account(_find_account(request, "simulate")))
 
 
 class BanksView(APIView):
+    @operation(
+        "listBanks",
+        ok(BANKS, "Every bank.", "ETag") | {304: Success(None, "Your list is up to date.", "ETag")},
+        parameters=[
+            OpenApiParameter(
+                "If-None-Match", IF_NONE_MATCH, "header", description="The `ETag` of the list that you have."
+            )
+        ],
+    )
     def get(self, request: Request) -> Response:
         """List the banks that payouts can reach.
 
@@ -255,14 +330,20 @@ class BanksView(APIView):
 
 
 class ResolveBeneficiaryView(APIView):
+    @operation(
+        "resolveBeneficiary",
+        ok(BENEFICIARY, "The account."),
+        ResolveBeneficiarySerializer,
+        problems="unknown_beneficiary rail_unavailable",
+    )
     def post(self, request: Request) -> Response:
         """Look up the name of an account.
 
         Queries the bank for the name of the account's holder. Nothing is stored. In the sandbox account
         `0000000000` is unknown.
         """
-        wanted = read_request(RESOLVE, _body(request), currencies=_business(request).currencies)
-        name = name_enquiries.account_name(business=_business(request), **wanted)
+        wanted = read_body(request, RESOLVE)
+        name = name_enquiries.account_name(business=business_of(request), **wanted)
         return Response(BENEFICIARY.represent({"account_name": name, **wanted}))
 
 
@@ -273,18 +354,9 @@ def _bank_list() -> tuple[list[dict[str, Any]], str]:
     return rows, f'"{hashlib.sha256(JSONAnswerRenderer().render({"data": rows})).hexdigest()[:32]}"'
 
 
-def _business(request: Request) -> Business:
-    return cast("Business", request.user)
-
-
-def _body(request: Request) -> dict[str, Any]:
-    """Return the JSON object of the body, or an empty one. The parser rejects everything else."""
-    return cast("dict[str, Any]", request.data or {})
-
-
 def _find(request: Request, reference: str) -> Transaction:
     """Return the caller's transaction. Returns 404 for transactions of other businesses."""
-    business = _business(request)
+    business = business_of(request)
     transaction = found_for(request, lambda: find_of(business, reference))
     if transaction is None:
         raise NotFound
@@ -302,7 +374,7 @@ def _note_refund(request: Request, refund: CardOperation) -> None:
 
 
 def _find_account(request: Request, reference: str) -> VirtualAccount:
-    account = accounts.find_of(_business(request), reference)
+    account = accounts.find_of(business_of(request), reference)
     if account is None:
         raise NotFound
     note_object(request, ObjectKind.VIRTUAL_ACCOUNT, account.pk, account.reference)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from rest_framework.exceptions import NotFound
@@ -12,17 +12,22 @@ from rest_framework.views import APIView
 
 from kit.api.fields.answer_fields import Answer, Field, ListOf, Union, one_of
 from kit.api.fields.field_errors import InvalidFields, unknown_fields
-from kit.api.fields.strict_fields import read_request
 from kit.api.open_view import OpenView
+from kit.api.operations import any_of, ok, operation
 from ledger.representation import BALANCE_OF_CURRENCY
 from ledger.services import balances
-from merchants.api.api_requests import ObjectKind, note_object
+from merchants.api.api_requests import ObjectKind, business_of, note_object, read_body
 from merchants.models import Business
 from merchants.people.request_actors import key_acting
-from payments.api.serializers import AdvanceSerializer
+from payments.api.serializers import (
+    AdvanceDaySerializer,
+    AdvanceEventSerializer,
+    AdvancePaymentSerializer,
+    AdvanceSerializer,
+)
 from payments.event_representation import EVENT, represent_event
 from payments.representation import PAYMENT, SETTLEMENT, represent
-from payments.sandbox.scenario_representation import SCENARIO, VERSION
+from payments.sandbox.scenario_representation import SCENARIO, SCENARIOS, VERSION
 from payments.sandbox.scenarios import scenarios
 from payments.sandbox.simulated_transfers import SandboxOnly
 from payments.services.events.event_subjects import subjects_of
@@ -33,6 +38,7 @@ from payments.services.sandbox.sandbox_events import advance_event
 from webhooks.models import Delivery
 
 ADVANCE = AdvanceSerializer()
+ADVANCE_BODY = any_of("Advance", AdvancePaymentSerializer, AdvanceEventSerializer, AdvanceDaySerializer)
 
 HAPPENED = Field("advanced", one_of(Advanced), "What happened.")
 ADVANCED_PAYMENT = PAYMENT.extended(
@@ -48,6 +54,7 @@ ADVANCED = Union("AdvanceResult", "What was advanced.", ADVANCED_PAYMENT, EVENT,
 
 
 class ScenariosView(OpenView):
+    @operation("listScenarios", ok(SCENARIOS, "Every scenario."), problems="sandbox_only")
     def get(self, request: Request) -> Response:
         """List scenarios (sandbox).
 
@@ -62,6 +69,12 @@ class ScenariosView(OpenView):
 
 
 class AdvanceView(APIView):
+    @operation(
+        "advanceSandbox",
+        ok(ADVANCED, "What was advanced."),
+        ADVANCE_BODY,
+        problems="not_found sandbox_only invalid_state",
+    )
     def post(self, request: Request) -> Response:
         """Advance a payment, an event or the business day (sandbox).
 
@@ -89,10 +102,8 @@ class AdvanceView(APIView):
         """
         if not settings.SANDBOX:
             raise SandboxOnly
-        business = cast("Business", request.user)
-        wanted = read_request(
-            ADVANCE, cast("dict[str, Any]", request.data or {}), currencies=business.currencies
-        )
+        business = business_of(request)
+        wanted = read_body(request, ADVANCE)
         ((kind, value),) = wanted.items()
         return Response(_ADVANCES[kind](business, value, request))
 

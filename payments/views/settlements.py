@@ -1,6 +1,6 @@
 """The settlements API. `request.user` is the business that signed the request."""
 
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from rest_framework.exceptions import NotFound
@@ -10,18 +10,29 @@ from rest_framework.views import APIView
 
 from kit.api.fields.strict_fields import RequestSerializer
 from kit.api.filters import narrowed
+from kit.api.operations import ok, operation, page
 from kit.api.pagination import OldestFirst, page_of
-from merchants.api.api_requests import ObjectKind, note_object
-from merchants.models import Business
-from payments.api.filters import filtered_settlements
+from merchants.api.api_requests import ObjectKind, business_of, note_object
+from payments.api.filters import SettlementFilterSerializer, filtered_settlements
 from payments.models import SettlementBatch, SettlementBatchQuerySet
-from payments.representation import SETTLEMENT_ITEM, represent_settlement
+from payments.representation import (
+    SETTLEMENT_ITEM,
+    SETTLEMENT_WITH_ITEMS,
+    SETTLEMENTS_PAGE,
+    represent_settlement,
+)
 from payments.services.settlement.batch_statements import NumberedLine, StatementLines
 
 _NO_FILTERS = RequestSerializer()
 
 
 class SettlementsView(APIView):
+    @operation(
+        "listSettlements",
+        page(SETTLEMENTS_PAGE),
+        problems="unsupported_currency",
+        filters=SettlementFilterSerializer,
+    )
     def get(self, request: Request) -> Response:
         """List settlement batches.
 
@@ -32,6 +43,7 @@ class SettlementsView(APIView):
 
 
 class SettlementView(APIView):
+    @operation("getSettlement", ok(SETTLEMENT_WITH_ITEMS, "The batch and a page of its items."))
     def get(self, request: Request, id: UUID) -> Response:
         """Get a settlement batch with its items.
 
@@ -48,7 +60,7 @@ class SettlementView(APIView):
 
 
 def _settlements(request: Request) -> SettlementBatchQuerySet:
-    batches: SettlementBatchQuerySet = SettlementBatch.objects.of(cast("Business", request.user))
+    batches: SettlementBatchQuerySet = SettlementBatch.objects.of(business_of(request))
     return batches.prefetch_related("transitions")
 
 

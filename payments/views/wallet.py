@@ -1,7 +1,5 @@
 """The wallet statement API. `request.user` is the business that signed the request."""
 
-from typing import cast
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,10 +17,11 @@ from kit.api.fields.answer_fields import (
     text,
 )
 from kit.api.filters import read_query
+from kit.api.operations import operation, page
 from kit.api.pagination import NewestFirst
 from kit.time.timestamps import until_inclusive
 from ledger.statements import MergedPostings, wallet_statements
-from merchants.models import Business
+from merchants.api.api_requests import business_of
 from payments.api.filters import MovementFilterSerializer
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, movements
 
@@ -54,6 +53,12 @@ MOVEMENTS_PAGE = page_of(
 
 
 class MovementsView(APIView):
+    @operation(
+        "listMovements",
+        page(MOVEMENTS_PAGE),
+        problems="unsupported_currency",
+        filters=MovementFilterSerializer,
+    )
     def get(self, request: Request) -> Response:
         """List the movements of your wallet.
 
@@ -65,15 +70,15 @@ class MovementsView(APIView):
         wanted = read_query(request.query_params, serializer=_FILTERS)
         until = wanted.get("created_to")
         statements = wallet_statements(
-            cast("Business", request.user),
+            business_of(request),
             currency=wanted.get("currency"),
             since=wanted.get("created_from"),
             before=until_inclusive(until) if until else None,
         )
         pages = NewestFirst()
-        page = pages.paginate_queryset(MergedPostings(statements=tuple(statements)), request, self)
+        rows = pages.paginate_queryset(MergedPostings(statements=tuple(statements)), request, self)
         shown = pages.get_paginated_response(
-            [MOVEMENT.represent(each) for each in movements(page or [])]
+            [MOVEMENT.represent(each) for each in movements(rows or [])]
         ).data
         if "currency" in wanted:
             shown["opening_balance"] = statements[0].opening_balance if statements else 0

@@ -93,14 +93,7 @@ BALANCE = Type(
 )  # minor units, may be negative
 FLAG = Type({"type": "boolean"}, example=True)
 OBJECT = Type({"type": "object"}, example={})
-METADATA = Type(
-    {
-        "type": "object",
-        "maxProperties": MetadataField.MOST_KEYS,
-        "additionalProperties": {"type": "string", "maxLength": MetadataField.LONGEST_VALUE},
-    },
-    example=MetadataField.EXAMPLE,
-)
+METADATA = Type(MetadataField.RETURNED, example=MetadataField.EXAMPLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeAlias
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError as InvalidValue
@@ -26,8 +26,16 @@ from kit.api.fields.field_codes import FieldCode
 from kit.api.fields.field_errors import Errors, InvalidFields, closest, error, unknown_fields
 from kit.banks import ACCOUNT_NUMBER
 from kit.text.countries import ALPHA3
-from kit.text.display_names import REFUSAL, has_control_character, pasted
+from kit.text.display_names import (
+    CONTROL_CHARACTERS,
+    INVISIBLE_MARKS,
+    REFUSAL,
+    has_control_character,
+    pasted,
+)
 from kit.text.masking import mask_card_numbers
+
+Schema: TypeAlias = dict[str, Any]
 
 MAX_AMOUNT = 10**12  # minor units
 HOST = re.compile(
@@ -64,11 +72,12 @@ class Strict:
 class StrictField(Strict, serializers.Field):
     """A field with one accepted JSON type. `null` is refused: leave an optional field out instead.
 
-    `help_text` and `example` appear in the API's description.
+    `help_text` and `example` appear in the API's description, and so does the JSON Schema.
     """
 
     MEANING: str | None = None  # the default of `help_text`
     EXAMPLE: Any = None  # the default of `example`
+    SCHEMA: ClassVar[Schema] = {}
 
     def __init__(self, *, example: Any = None, **options: Any) -> None:
         super().__init__(**{"help_text": self.MEANING} | options)
@@ -80,9 +89,15 @@ class StrictField(Strict, serializers.Field):
     def to_representation(self, value: Any) -> Any:
         return value
 
+    def json_schema(self) -> Schema:
+        return dict(self.SCHEMA)
+
 
 class Text(StrictField):
-    """A string of `min_length` to `max_length` characters. A pattern, if given, must match the whole string."""
+    """A string of `min_length` to `max_length` characters. A pattern, if given, must match the whole string.
+
+    A subclass that checks more in code says in `SCHEMA` what JSON Schema has a word for.
+    """
 
     def __init__(
         self, *, min_length: int = 1, max_length: int = 255, pattern: str = "", says: str = "", **options: Any
@@ -104,8 +119,33 @@ class Text(StrictField):
             self.refuse(self._says)
         return data
 
+    def json_schema(self) -> Schema:
+        schema = {
+            "type": "string",
+            "pattern": anchored(self.pattern or r"[^\x00]*"),
+            "maxLength": self.max_length,
+        }
+        # Any other pattern says the shortest length itself.
+        if self.min_length and (not self.pattern or self.pattern.endswith(("+", "*"))):
+            schema["minLength"] = self.min_length
+        return schema | self.SCHEMA
+
     def _length_rule(self) -> str:
         return f"This field must have {self.min_length} to {self.max_length} characters."
+
+
+def anchored(pattern: str) -> str:
+    """Return the pattern anchored at both ends, because our fields match the whole string.
+
+    >>> anchored("[0-9]{3,4}"), anchored("0[1-9]|1[0-2]")
+    ('^[0-9]{3,4}$', '^(0[1-9]|1[0-2])$')
+    """
+    return f"^({pattern})$" if "|" in pattern else f"^{pattern}$"
+
+
+def _with_visible(character: str) -> Schema:
+    """Return the schema of a text of such characters that has a visible one."""
+    return {"pattern": rf"^{character}[^\s{CONTROL_CHARACTERS}{INVISIBLE_MARKS}]{character}$"}
 
 
 def _pasted(data: Any) -> Any:
@@ -114,6 +154,8 @@ def _pasted(data: Any) -> Any:
 
 class NotBlank(Text):
     """A string with at least one character that is not white space."""
+
+    SCHEMA: ClassVar[Schema] = {"pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
@@ -128,6 +170,8 @@ class FreeText(Text):
 
 class Name(NotBlank):
     """A name on one line, without invisible marks. Its column masks card numbers; a cardholder's name isn't stored."""
+
+    SCHEMA: ClassVar[Schema] = _with_visible(f"[^{CONTROL_CHARACTERS}]*")
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(_pasted(data))
@@ -158,6 +202,7 @@ class UUID(Text):
     """A UUID as text."""
 
     EXAMPLE = "01980a5e-b370-7c00-8000-000000000001"
+    SCHEMA: ClassVar[Schema] = {"format": "uuid"}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -182,6 +227,7 @@ class Country(Text):
     """An ISO 3166-1 alpha-3 country code."""
 
     MEANING, EXAMPLE = "ISO 3166-1 alpha-3.", "NGA"
+    SCHEMA: ClassVar[Schema] = {"pattern": anchored("|".join(sorted(ALPHA3)))}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -202,6 +248,7 @@ class Choice(StrictField):
         super().__init__(**options)
         self.choices = tuple(choices)
         self.any_case = any_case
+        self.example = self.example or self.choices[0]
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
@@ -213,9 +260,19 @@ class Choice(StrictField):
             self.refuse(f"This field must be {_either(self.choices)}{question}", "invalid_choice")
         return value
 
+    def json_schema(self) -> Schema:
+        if not self.any_case:
+            return {"type": "string", "enum": list(self.choices)}
+        pattern = "|".join(
+            re.sub("(.)", lambda found: f"[{found[1].upper()}{found[1]}]", word) for word in self.choices
+        )
+        return {"type": "string", "pattern": anchored(pattern), "maxLength": max(map(len, self.choices))}
+
 
 class Flag(StrictField):
     """Strictly true or false."""
+
+    SCHEMA: ClassVar[Schema] = {"type": "boolean"}
 
     def to_internal_value(self, data: Any) -> Any:
         if data is not True and data is not False:
@@ -241,6 +298,9 @@ class WholeNumber(StrictField):
             self.refuse("This field must be a whole number.")
         return int(data)
 
+    def json_schema(self) -> Schema:
+        return {"type": "integer", "format": "int64", "minimum": self.minimum, "maximum": self.maximum}
+
 
 class Amount(WholeNumber):
     """Minor units, greater than 0."""
@@ -256,6 +316,7 @@ class Currency(StrictField):
         "ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's."
     )
     EXAMPLE = "NGN"
+    SCHEMA: ClassVar[Schema] = {"type": "string", "pattern": "^[A-Z]{3}$", "maxLength": 3}
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
@@ -267,6 +328,7 @@ class Currency(StrictField):
 
 class Email(Text):
     MEANING, EXAMPLE = "E-mail address.", "ada@shop.example"
+    SCHEMA: ClassVar[Schema] = {"format": "email"}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=254, **options)
@@ -285,6 +347,8 @@ _is_email = EmailValidator()
 
 class IPAddress(Text):
     """An IPv4 or IPv6 address, returned in its canonical form."""
+
+    SCHEMA: ClassVar[Schema] = {"pattern": r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$"}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=45, **options)
@@ -324,11 +388,16 @@ class WebAddress(Text):
             self.refuse("This field may not hold credentials.")
         return value
 
+    def json_schema(self) -> Schema:
+        pattern = f"^({'|'.join(self.schemes)})://{self.pattern}$"
+        return super().json_schema() | {"format": "uri", "pattern": pattern}
+
 
 class Moment(Text):
     """An RFC 3339 time with an offset, converted to UTC and truncated to the microsecond."""
 
     EXAMPLE = "2026-01-31T08:00:00Z"
+    SCHEMA: ClassVar[Schema] = {"format": "date-time"}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -358,6 +427,14 @@ class Metadata(StrictField):
         "repeated. Search the dashboard by `key=value`."
     )
     EXAMPLE = {"order": "1042", "shop": "Lagos"}
+    RETURNED: ClassVar[Schema] = {
+        "type": "object",
+        "maxProperties": MOST_KEYS,
+        "additionalProperties": {"type": "string", "maxLength": LONGEST_VALUE},
+    }
+    SCHEMA: ClassVar[Schema] = RETURNED | {
+        "propertyNames": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY}
+    }
     WRONG_KEY = f"Each key must have 1 to {LONGEST_KEY} characters, none of them U+0000."
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
@@ -409,9 +486,17 @@ class Items(StrictField):
             self.refuse("This field may hold each value once only.", "duplicate")
         return values
 
+    def json_schema(self) -> Schema:
+        schema: Schema = {"type": "array", "maxItems": self.maximum}
+        schema |= {"minItems": self.minimum} if self.minimum else {}
+        schema |= {"uniqueItems": True} if self.is_set else {}
+        return schema | ({"items": self.item.json_schema()} if isinstance(self.item, StrictField) else {})
+
 
 class Lines(Text):
     r"""Text of one or more lines without other control characters, with `\n` as the line end. Not blank."""
+
+    SCHEMA: ClassVar[Schema] = _with_visible(rf"([^{CONTROL_CHARACTERS}]|\r?\n)*")
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(_pasted(data)).replace("\r\n", "\n")
@@ -424,6 +509,8 @@ class Lines(Text):
 
 class PastDate(Text):
     """A date before today, YYYY-MM-DD."""
+
+    SCHEMA: ClassVar[Schema] = {"format": "date"}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -447,6 +534,7 @@ class Ignored(StrictField):
     """A field that is accepted with any value and ignored."""
 
     MEANING, EXAMPLE = "Ignored.", "any value"
+    SCHEMA: ClassVar[Schema] = {"type": "string", "maxLength": 255}  # as such a field is usually sent
 
     def __init__(self) -> None:
         super().__init__(required=False)
@@ -459,12 +547,14 @@ class RequestSerializer(Strict, serializers.Serializer):
     """An object of a request. All errors are found in one pass; unknown fields are errors.
 
     `elsewhere` names the fields of other kinds of request, for a more specific error; `beside` names what is read apart
-    from this object. The docstring describes the object in the API's description.
+    from this object. The docstring describes the object in the API's description; `conditions` are those of
+    `unmet_conditions` that JSON Schema has a word for. No `oneOf`, of which generators make classes without a name.
     """
 
     default_error_messages = {"invalid": "This field must be an object."}
     elsewhere: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
+    conditions: ClassVar[Schema] = {}
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
