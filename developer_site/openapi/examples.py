@@ -3,7 +3,7 @@
 Values are the examples of the declared fields. Here stands only what makes one example differ from another.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from kit.api.fields.answer_fields import Answer, ListOf
 from kit.api.fields.strict_fields import RequestSerializer
@@ -14,9 +14,23 @@ from payments import representation as shown
 from payments.api import exam_serializers as exam_forms
 from payments.api import link_serializers as links
 from payments.api import serializers as forms
-from payments.rules import outcomes
-from payments.rules.outcomes import Outcome
-from payments.rules.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
+from payments.examples import (
+    ADVANCED,
+    CANCELLED,
+    CHALLENGED_CARD,
+    CREATED_PAYMENT,
+    CREDITED,
+    DECLINED_AMOUNT,
+    PAID,
+    PAYMENT,
+    REFUND,
+    RETURNED,
+    SETTLEMENT,
+    UNAPPLIED,
+    VOIDED,
+    Example,
+    named,
+)
 from payments.sandbox.scenario_representation import SCENARIO, VERSION
 from payments.sandbox.scenarios import find as find_scenario
 from payments.services.rails.capabilities import CapabilityFlow
@@ -29,21 +43,6 @@ from webhooks.exams import exam_representation as exam
 from webhooks.listeners import listener_serializers as listeners
 from webhooks.listeners.listener_representation import EVENT_COPY, LISTENER_POLL
 
-Example: TypeAlias = dict[str, Any]
-
-DECLINED = outcomes.NOT_SUFFICIENT_FUNDS
-CHALLENGED_CARD = next(card.number for card in TEST_CARDS if card.result is Special.CHALLENGE)
-DECLINED_AMOUNT = SMALLEST_TRIGGERING_AMOUNT + int(DECLINED.gateway_code)
-
-
-def named(**examples: Example) -> Example:
-    """Return examples under their names, as OpenAPI wants them."""
-    return {
-        name: {"summary": name.replace("_", " ").capitalize(), "value": value}
-        for name, value in examples.items()
-    }
-
-
 # Requests --------------------------------------------------------------------------------------------
 
 
@@ -51,13 +50,10 @@ def _request(serializer: type[RequestSerializer], names: str = "", **changes: An
     """Return the examples of these fields, by default of all, with those of nested objects."""
     fields: Any = serializer().fields
     chosen = names.split() or [name for name in fields if name not in changes]
-    return {name: _example_of(fields[name]) for name in chosen} | changes
-
-
-def _example_of(field: Any) -> Any:
-    if isinstance(field, RequestSerializer):
-        return _request(type(field))
-    return field.example
+    nested = {
+        name: _request(type(fields[name])) for name in chosen if isinstance(fields[name], RequestSerializer)
+    }
+    return {name: nested.get(name) or fields[name].example for name in chosen} | changes
 
 
 _CARD = _request(forms.SourceSerializer, "type pan name expiry_month expiry_year cvv")
@@ -66,220 +62,99 @@ _CARD_PAYMENT = _request(
     "request_type payment_method reference amount currency redirect_url",
     source=_CARD,
 )
-PAYMENT_REQUESTS = named(
-    card_payment=_CARD_PAYMENT,
-    card_payment_with_everything=_request(forms.CardPaymentSerializer)
-    | {"reference": "order-1043", "3ds": {"enabled": True, "challenge_preference": "no_challenge"}},
-    card_payment_with_challenge=_CARD_PAYMENT
-    | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
-    card_payment_to_capture_later=_CARD_PAYMENT | {"reference": "order-1045", "capture": False},
-    card_payment_that_is_declined=_CARD_PAYMENT | {"reference": "order-1046", "amount": DECLINED_AMOUNT},
-    virtual_account_payment=_request(
-        forms.VirtualAccountPaymentSerializer,
-        "request_type payment_method amount currency payment_method_id expiry_duration",
-        reference="order-1047",
-    ),
-    payout=_request(
-        forms.PayoutSerializer,
-        "request_type amount currency",
-        reference="payout-5",
-        customer=_request(forms.BeneficiarySerializer, "name account_number bank_code"),
-    ),
-    card_check=_request(forms.CardCheckSerializer, "request_type reference currency source"),
-)
-LINK_REQUESTS = named(
-    fixed_amount=_request(
-        links.LinkSerializer, "reference title amount currency max_uses expires_at redirect_url"
-    ),
-    payer_chooses_the_amount=_request(
-        links.LinkSerializer,
-        "title currency amount_range description",
-        reference="donations",
-    ),
-    one_order=_request(
-        links.LinkSerializer,
-        "title amount currency customer",
-        reference="order-1042",
-        max_uses=1,
-    ),
-)
-LINK_CHANGES = named(raise_the_limit={"max_uses": 25, "expires_at": None})
-CAPTURE_REQUESTS = named(everything={}, a_part=_request(forms.CaptureSerializer))
-VOID_REQUESTS = named(nothing={})
-REFUND_REQUESTS = named(
-    everything_left={"reference": "refund-8"},
-    a_part=_request(forms.RefundSerializer, "reference amount reason"),
-    to_an_account=_request(forms.RefundSerializer, "amount destination", reference="refund-10"),
-)
 _ADDRESS = _request(account_forms.AddressSerializer, "address_line1 city state postal_code country")
-ACCOUNT_REQUESTS = named(
-    static_account=_request(account_forms.StaticAccountSerializer, address=_ADDRESS),
-    dynamic_account=_request(
-        account_forms.DynamicAccountSerializer,
-        "type email currency first_name last_name",
-        reference="checkout",
-        address=_ADDRESS,
+# By the name of their component. Requests that are not here have no fields.
+REQUESTS: dict[str, Example] = {
+    "CreatePaymentRequest": named(
+        card_payment=_CARD_PAYMENT,
+        card_payment_with_everything=_request(forms.CardPaymentSerializer)
+        | {"reference": "order-1043", "3ds": {"enabled": True, "challenge_preference": "no_challenge"}},
+        card_payment_with_challenge=_CARD_PAYMENT
+        | {"reference": "order-1044", "source": _CARD | {"pan": CHALLENGED_CARD}},
+        card_payment_to_capture_later=_CARD_PAYMENT | {"reference": "order-1045", "capture": False},
+        card_payment_that_is_declined=_CARD_PAYMENT | {"reference": "order-1046", "amount": DECLINED_AMOUNT},
+        virtual_account_payment=_request(
+            forms.VirtualAccountPaymentSerializer,
+            "request_type payment_method amount currency payment_method_id expiry_duration",
+            reference="order-1047",
+        ),
+        payout=_request(
+            forms.PayoutSerializer,
+            "request_type amount currency",
+            reference="payout-5",
+            customer=_request(forms.BeneficiarySerializer, "name account_number bank_code"),
+        ),
+        card_check=_request(forms.CardCheckSerializer, "request_type reference currency source"),
     ),
-    business_account=_request(
-        account_forms.BusinessAccountSerializer,
-        "type account_type email currency business_name phone_number bvn",
-        reference="ada-books",
-        address=_ADDRESS,
+    "LinkRequest": named(
+        fixed_amount=_request(
+            links.LinkSerializer, "reference title amount currency max_uses expires_at redirect_url"
+        ),
+        payer_chooses_the_amount=_request(
+            links.LinkSerializer,
+            "title currency amount_range description",
+            reference="donations",
+        ),
+        one_order=_request(
+            links.LinkSerializer,
+            "title amount currency customer",
+            reference="order-1042",
+            max_uses=1,
+        ),
     ),
-)
-RESOLVE_REQUESTS = named(account=_request(forms.ResolveBeneficiarySerializer))
-ADVANCE_REQUESTS = named(
-    payment=_request(forms.AdvancePaymentSerializer),
-    event=_request(forms.AdvanceEventSerializer),
-    day=_request(forms.AdvanceDaySerializer),
-)
-LISTENER_REQUESTS = named(
-    usual_events=_request(listeners.ListenerSerializer, "name"),
-    two_kinds_of_events=_request(listeners.ListenerSerializer),
-)
-POLL_REQUESTS = named(nothing={}, acknowledge=_request(listeners.PollSerializer))
-RESEND_REQUESTS = named(nothing={}, endpoint=_request(forms.ResendSerializer))
-EXAM_REQUESTS = named(
-    endpoint={"target": "endpoint"}, client=_request(exam_forms.ExamSerializer, "target listener")
-)
-EXAM_ANSWERS = named(
-    answers=_request(exam_forms.ExamAnswersSerializer, "answers"),
-    acted=_request(exam_forms.ExamAnswersSerializer, "acted"),
-)
-CREDIT_REQUESTS = named(credit=_request(forms.CreditUnappliedSerializer))
-RETURN_REQUESTS = named(
-    to_the_sender=_request(forms.ReturnUnappliedSerializer, "reason"),
-    to_a_destination=_request(forms.ReturnUnappliedSerializer),
-)
-SIMULATE_REQUESTS = named(
-    transfer=_request(forms.SimulateSerializer, "account_number amount"),
-    transfer_of_a_known_sender=_request(forms.SimulateSerializer),
-)
+    "LinkChangeRequest": named(raise_the_limit={"max_uses": 25, "expires_at": None}),
+    "CaptureRequest": named(everything={}, a_part=_request(forms.CaptureSerializer)),
+    "RefundRequest": named(
+        everything_left={"reference": "refund-8"},
+        a_part=_request(forms.RefundSerializer, "reference amount reason"),
+        to_an_account=_request(forms.RefundSerializer, "amount destination", reference="refund-10"),
+    ),
+    "CreateVirtualAccountRequest": named(
+        static_account=_request(account_forms.StaticAccountSerializer, address=_ADDRESS),
+        dynamic_account=_request(
+            account_forms.DynamicAccountSerializer,
+            "type email currency first_name last_name",
+            reference="checkout",
+            address=_ADDRESS,
+        ),
+        business_account=_request(
+            account_forms.BusinessAccountSerializer,
+            "type account_type email currency business_name phone_number bvn",
+            reference="ada-books",
+            address=_ADDRESS,
+        ),
+    ),
+    "ResolveBeneficiaryRequest": named(account=_request(forms.ResolveBeneficiarySerializer)),
+    "AdvanceRequest": named(
+        payment=_request(forms.AdvancePaymentSerializer),
+        event=_request(forms.AdvanceEventSerializer),
+        day=_request(forms.AdvanceDaySerializer),
+    ),
+    "ListenerRequest": named(
+        usual_events=_request(listeners.ListenerSerializer, "name"),
+        two_kinds_of_events=_request(listeners.ListenerSerializer),
+    ),
+    "PollRequest": named(nothing={}, acknowledge=_request(listeners.PollSerializer)),
+    "ResendRequest": named(nothing={}, endpoint=_request(forms.ResendSerializer)),
+    "ExamRequest": named(
+        endpoint={"target": "endpoint"}, client=_request(exam_forms.ExamSerializer, "target listener")
+    ),
+    "ExamAnswersRequest": named(
+        answers=_request(exam_forms.ExamAnswersSerializer, "answers"),
+        acted=_request(exam_forms.ExamAnswersSerializer, "acted"),
+    ),
+    "CreditUnappliedRequest": named(credit=_request(forms.CreditUnappliedSerializer)),
+    "ReturnUnappliedRequest": named(
+        to_the_sender=_request(forms.ReturnUnappliedSerializer, "reason"),
+        to_a_destination=_request(forms.ReturnUnappliedSerializer),
+    ),
+    "SimulateRequest": named(
+        transfer=_request(forms.SimulateSerializer, "account_number amount"),
+        transfer_of_a_known_sender=_request(forms.SimulateSerializer),
+    ),
+}
 
 # Answers ---------------------------------------------------------------------------------------------
-
-
-# Fields that an answer repeats only if the request has them.
-_OF_REQUESTS = ("payment_link_id", "payment_link_reference", "narration", "metadata")
-
-
-def _payment(kind: str, *without: str, **changes: Any) -> Example:
-    """Return a successful transaction of a kind, or the one that the changes make of it."""
-    values = {
-        "request_type": "payment" if kind in shown.PAYMENTS else kind,
-        "payment_method": kind,
-        "status": "success",
-        "refund_status": "none",
-    }
-    return shown.PAYMENT.example(kind, without=(*_OF_REQUESTS, *without), **values | changes)
-
-
-def _card_payment(*without: str, **changes: Any) -> Example:
-    return _payment(shown.CARD, "redirect_link", "amount_authorized", *without, **changes)
-
-
-def _unpaid(outcome: Outcome, status: str = "failed") -> Example:
-    """Return the fields of a card payment that took no money."""
-    untaken = dict.fromkeys(("fee", "total_amount_captured", "total_amount_available_to_refund"), 0)
-    summary = {"response_code": outcome.code, "response_summary": outcome.summary}
-    return untaken | summary | {"status": status}
-
-
-_OF_APPROVALS = ("gateway_code", "acquirer_transaction_id", "authorization_code", "merchant_descriptor")
-_OF_MESSAGES = ("retrieval_reference_number", "system_trace_audit_number")
-_TRANSFER_PAYMENT: Example = {
-    "reference": "order-1047",
-    "response_summary": "Payment of 50000 NGN received from Ada Obi",
-}
-_PAYOUT = _payment(
-    shown.PAYOUT,
-    reference="payout-5",
-    fee=1_000,
-    customer=shown.CUSTOMER.example(without=("merchant_reference",)),
-)
-PAID = named(card_payment=_card_payment())
-_PENDING = _unpaid(outcomes.PROCESSING, "pending")
-# The answer to each request in `PAYMENT_REQUESTS`.
-CREATED_PAYMENT = named(
-    card_payment=_card_payment(),
-    card_payment_with_everything=_card_payment(
-        reference="order-1043",
-        narration=shown.PAYMENT["narration"].example,
-        metadata=shown.PAYMENT["metadata"].example,
-        customer=shown.CUSTOMER.example(shown.CARD),
-    ),
-    card_payment_with_challenge=_card_payment(
-        *_OF_APPROVALS,
-        *_OF_MESSAGES,
-        "completed_at",
-        reference="order-1044",
-        source=shown.CARD_SHOWN.example(card_bin=CHALLENGED_CARD[:6], card_last4=CHALLENGED_CARD[-4:]),
-        **_PENDING,
-    )
-    | {"redirect_link": shown.PAYMENT["redirect_link"].example},
-    card_payment_to_capture_later=_card_payment("completed_at", reference="order-1045", **_PENDING)
-    | {"amount_authorized": 50_000},
-    card_payment_that_is_declined=_card_payment(
-        "authorization_code",
-        "merchant_descriptor",
-        reference="order-1046",
-        **_unpaid(DECLINED),
-        amount=DECLINED_AMOUNT,
-        gateway_code=DECLINED.gateway_code,
-        gateway_recommendation=DECLINED.advice,
-    ),
-    virtual_account_payment=_payment(
-        shown.TRANSFER,
-        "gateway_code",
-        "acquirer_transaction_id",
-        "completed_at",
-        **_TRANSFER_PAYMENT | _PENDING,
-        virtual_account_details=accounts.TRANSFER_DETAILS.example(status="pending", amount_received=""),
-    ),
-    payout=_PAYOUT,
-    card_check=_payment(shown.CARD_CHECK, reference="check-77", amount=0),
-)
-PAYMENT = CREATED_PAYMENT | named(
-    virtual_account_payment=_payment(
-        shown.TRANSFER,
-        "gateway_code",
-        "acquirer_transaction_id",
-        fee=500,
-        virtual_account_details=accounts.TRANSFER_DETAILS.example(status="success"),
-        **_TRANSFER_PAYMENT,
-    )
-)
-RETURNED_PAYOUT = named(payout=_PAYOUT | {"reversal": shown.REVERSAL.example()})
-VOIDED = named(voided=_card_payment("gateway_code", "authorization_code", **_unpaid(outcomes.VOIDED)))
-CANCELLED = named(cancelled=_card_payment(*_OF_APPROVALS, *_OF_MESSAGES, **_unpaid(outcomes.CANCELLED)))
-ADVANCED = named(
-    session=_payment(
-        shown.TRANSFER,
-        "gateway_code",
-        "acquirer_transaction_id",
-        **_TRANSFER_PAYMENT
-        | _unpaid(outcomes.TRANSFER_EXPIRED)
-        | {"total_amount_available_to_refund": 50_000},
-        virtual_account_details=accounts.TRANSFER_DETAILS.example(status="expired", amount_received=""),
-    )
-    | {"advanced": "session"}
-)
-_REFUND = shown.REFUND.example(status="success")
-_REFUND_WITHOUT_REASON = shown.REFUND.example(without=("reason",), status="success")
-# The answer to each request in `REFUND_REQUESTS`.
-REFUND = named(
-    everything_left=_REFUND_WITHOUT_REASON | {"reference": "refund-8", "amount": 50_000},
-    a_part=_REFUND,
-    to_an_account=_REFUND_WITHOUT_REASON
-    | {"reference": "refund-10", "payment_reference": "order-1047"}
-    | {"destination": REFUND_REQUESTS["to_an_account"]["value"]["destination"]},
-)
-_SETTLEMENT = shown.SETTLEMENT.example(without=("brought_forward", "carried_forward"), status="released")
-_ITEMS = [
-    shown.SETTLEMENT_ITEM.example(kind="payment"),
-    shown.SETTLEMENT_ITEM.example(kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000),
-]
-SETTLEMENT = named(released=_SETTLEMENT)
 
 
 def _link(names: str, **changes: Any) -> Example:
@@ -293,7 +168,7 @@ def _link(names: str, **changes: Any) -> Example:
 _LIMITED = "amount max_uses uses_left expires_at redirect_url"
 PAYMENT_LINK = named(active=_link(_LIMITED))
 _UNUSED = {"uses_paid": 0, "uses_held": 0, "amount_paid": 0}
-# The answer to each request in `LINK_REQUESTS`.
+# The answer to each request in `REQUESTS`.
 CREATED_LINK = named(
     fixed_amount=_link(_LIMITED, uses_left=20, **_UNUSED),
     payer_chooses_the_amount=_link(
@@ -309,16 +184,6 @@ CREATED_LINK = named(
     ),
 )
 CHECKOUT = named(paid=links_shown.CHECKOUT.example(status="paid"))
-_UNAPPLIED = shown.UNAPPLIED_TRANSFER.example(why="second", state="returned")
-UNAPPLIED = named(
-    open=shown.UNAPPLIED_TRANSFER.example(
-        without=("reason", "decided_at", "return_reference"), why="second", state="open"
-    )
-)
-CREDITED = named(
-    credited=shown.UNAPPLIED_TRANSFER.example(without=("return_reference",), why="second", state="credited")
-)
-RETURNED = named(returned=_UNAPPLIED)
 _DYNAMIC = accounts.ACCOUNT_HOLDER.example(name="Ada Obi", account_number="", reference="checkout")
 ACCOUNT = named(
     static_account=accounts.VIRTUAL_ACCOUNT.example(status="active"),
@@ -364,6 +229,11 @@ EXAM_STARTED = named(
     )
 )
 
+_SETTLEMENT = SETTLEMENT["released"]["value"]
+_ITEMS = [
+    shown.SETTLEMENT_ITEM.example(kind="payment"),
+    shown.SETTLEMENT_ITEM.example(kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000),
+]
 # By the name of the answer, for all that need more than the examples of their fields.
 SCENARIOS = {
     "version": VERSION,
@@ -420,24 +290,6 @@ _BY_NAME: dict[str, Example] = {
 }
 
 
-_OF_REQUESTS_BY_NAME: dict[str, Example] = {
-    "CreatePaymentRequest": PAYMENT_REQUESTS,
-    "CaptureRequest": CAPTURE_REQUESTS,
-    "RefundRequest": REFUND_REQUESTS,
-    "LinkRequest": LINK_REQUESTS,
-    "LinkChangeRequest": LINK_CHANGES,
-    "CreateVirtualAccountRequest": ACCOUNT_REQUESTS,
-    "SimulateRequest": SIMULATE_REQUESTS,
-    "CreditUnappliedRequest": CREDIT_REQUESTS,
-    "ReturnUnappliedRequest": RETURN_REQUESTS,
-    "ResolveBeneficiaryRequest": RESOLVE_REQUESTS,
-    "AdvanceRequest": ADVANCE_REQUESTS,
-    "ListenerRequest": LISTENER_REQUESTS,
-    "PollRequest": POLL_REQUESTS,
-    "ResendRequest": RESEND_REQUESTS,
-    "ExamRequest": EXAM_REQUESTS,
-    "ExamAnswersRequest": EXAM_ANSWERS,
-}
 # Of responses that show something else than their answer usually does.
 _BY_OPERATION: dict[str, Example] = {
     "createPayment 200": PAID,
@@ -459,7 +311,7 @@ _BY_OPERATION: dict[str, Example] = {
 
 def of_request(name: str) -> Example:
     """Return the examples of a request by the name of its component."""
-    return _OF_REQUESTS_BY_NAME.get(name, VOID_REQUESTS)
+    return REQUESTS.get(name) or named(nothing={})
 
 
 def of_response(operation: str, status: str, body: Answer) -> Example:

@@ -2,9 +2,9 @@
 
 from typing import Any, TypeAlias
 
-from developer_site.openapi.event_examples import EVENT_DATA
 from kit.api.fields.answer_fields import Answer
 from payments import representation as shown
+from payments.examples import EVENT_DATA
 from webhooks.models import Event, category_of
 from webhooks.representation import WEBHOOK_EVENT
 

@@ -3,9 +3,8 @@
 import uuid
 from datetime import UTC, datetime, timedelta
 
-from developer_site.openapi.event_examples import EVENT_DATA
-from developer_site.openapi.examples import PAYMENT
 from merchants.people.audit import Actor
+from payments.examples import EVENT_DATA, PAYMENT
 from tests.factories import BusinessFactory
 from webhooks import services
 from webhooks.models import Delivery, Endpoint, Event

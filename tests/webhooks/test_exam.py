@@ -116,7 +116,7 @@ class TestRequests:
     def test_change_one_digit_of_the_amount(self, requests):
         (altered,) = sent_by(requests, "altered_body")
 
-        assert is_signed(altered, altered.body.replace('"amount":350000', '"amount":250000'))
+        assert is_signed(altered, altered.body.replace('"amount":60000', '"amount":50000'))
 
     def test_write_the_same_document_in_other_layouts(self, requests):
         *encoded, unusual = (each.body for each in sent_by(requests, "other_layout"))
