@@ -51,25 +51,10 @@ class Entry:
 
 def navigation() -> list[tuple[str, list[Entry]]]:
     """Return the documentation's pages in reading order, grouped by heading."""
-    test_data = Entry(
-        "test-data",
-        reverse("test-data"),
-        "Test data",
-        "Cards and amounts that trigger each outcome in the sandbox.",
-    )
-    events = Entry(
-        "events",
-        reverse("event-catalogue"),
-        "Events",
-        "Each event with its schema, examples and sandbox scenarios.",
-    )
-    errors = Entry("errors", reverse("errors"), "Errors", "The meaning of each error code, and what to do.")
-    reference = Entry(
-        "api-docs",
-        reverse("api-docs"),
-        "API reference",
-        "Every endpoint with its fields, responses and examples.",
-    )
+    test_data = _page("test-data", "Test data", "Cards and amounts that trigger each outcome in the sandbox.")
+    events = _page("event-catalogue", "Events", "Each event with its schema, examples and sandbox scenarios.")
+    errors = _page("errors", "Errors", "The meaning of each error code, and what to do.")
+    reference = _page("api-docs", "API reference", "Every endpoint with its fields, responses and examples.")
     return [
         ("Get started", [_entry("quickstart"), _entry("signing"), *_clients(), test_data]),
         ("Payments and payouts", [_entry(slug) for slug in ("hosted-checkout", "card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links", "settlement")]),
@@ -77,6 +62,10 @@ def navigation() -> list[tuple[str, list[Entry]]]:
         ("Reference", [reference, _entry("changelog")]),
         ("Operations", [_entry(slug) for slug in ("operations", "scaling", "security", "addresses", "rails", "bank-transfers")]),
     ]  # fmt: skip
+
+
+def _page(name: str, title: str, summary: str) -> Entry:
+    return Entry(name, reverse(name), title, summary)
 
 
 def _clients() -> list[Entry]:
@@ -132,7 +121,11 @@ def data_page(request: HttpRequest) -> HttpResponse:
 def events_page(request: HttpRequest) -> HttpResponse:
     """Show the catalogue of events."""
     return render_docs(
-        request, "docs/events.html", here="events", catalogue=catalogue(), is_sandbox=settings.SANDBOX
+        request,
+        "docs/events.html",
+        here="event-catalogue",
+        catalogue=catalogue(),
+        is_sandbox=settings.SANDBOX,
     )
 
 

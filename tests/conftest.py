@@ -21,7 +21,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from kit.db import clock
 from merchants.api import rate_limits
 from merchants.api.request_log import FailedCalls, RequestLog, request_log

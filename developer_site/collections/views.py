@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from developer_site.collections import bruno, postman
 from developer_site.collections.build import collection
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from developer_site.openapi.views import NoSuchPath
 from kit.api.conditional_requests import matches
 from kit.api.open_view import OpenView

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from developer_site.reference.fields import FieldRow
 from developer_site.reference.pages import ReferencePage, large_objects, pages
 from developer_site.reference.samples import Tab, event_bodies

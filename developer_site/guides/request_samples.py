@@ -15,7 +15,7 @@ from kit.files import bounded_json
 from payments.rules.code_samples import SampleCall, sample
 
 REQUEST = re.compile(r"(GET|POST|PATCH) (/api/\S*)(?:\n\n(\{.*\}))?\s*", re.DOTALL)
-LABELS = {"curl": "curl", "python": "Python", "node": "Node"}
+LANGUAGES = {"curl": "curl", "python": "Python", "node": "Node"}
 
 
 class Sample(NamedTuple):
@@ -37,5 +37,5 @@ def samples(block: str) -> list[Sample]:
     call = call_of(block)
     if call is None:
         return []
-    codes = {label: sample(call, name, is_sandbox=settings.SANDBOX) for name, label in LABELS.items()}
+    codes = {label: sample(call, name, is_sandbox=settings.SANDBOX) for name, label in LANGUAGES.items()}
     return [Sample("HTTP", block), *(Sample(label, code + "\n") for label, code in codes.items())]

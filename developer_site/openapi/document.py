@@ -4,6 +4,7 @@ drf-spectacular reads the views (`kit.api.operations`), the requests and the ans
 its extensions. Here is added what no single view says: problems, examples, headers, webhooks and the introduction.
 """
 
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from drf_spectacular.generators import SchemaGenerator
@@ -16,6 +17,7 @@ from developer_site.openapi.answer_schemas import PROBLEM, components
 from developer_site.openapi.descriptions import INTRODUCTION, TAGS, sandbox_tables
 from developer_site.openapi.schema import headers
 from developer_site.openapi.webhooks import event_schemas, webhooks
+from merchants.api.rate_limits import SANDBOX_PATHS
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -29,10 +31,18 @@ OF_SIGNED_CALLS = (
 )  # fmt: skip
 OF_WRITES = ("malformed_json", "key_may_not_write")
 OF_LOOKUPS = ("not_found",)  # by something in the path
+OF_SANDBOX = ("sandbox_only",)
 
 CONFLICT = {"$ref": "#/components/schemas/Conflict"}
 # Headers that a status always comes with.
 PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit-Policy", "RateLimit")}
+
+
+@lru_cache(maxsize=1)
+def document() -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document, generated once per process. Callers must not change it."""
+    generated: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return generated
 
 
 def complete(result: Schema, generator: SchemaGenerator, **_options: Any) -> Schema:
@@ -41,7 +51,7 @@ def complete(result: Schema, generator: SchemaGenerator, **_options: Any) -> Sch
         for operation in operations.values():
             operation.setdefault("parameters", [])
             _add_examples(operation, generator.registry)
-            _add_problems(operation, is_lookup="{" in path)
+            _add_problems(operation, path)
             text = (operation.get("description"), *sandbox_tables(operation["operationId"]))
             operation["description"] = "\n\n".join(filter(None, text))
     result["info"]["description"] = INTRODUCTION
@@ -73,11 +83,12 @@ def _component(content: Schema) -> str:
     return str(content["schema"]["$ref"]).rpartition("/")[2]
 
 
-def _add_problems(operation: Schema, *, is_lookup: bool) -> None:
+def _add_problems(operation: Schema, path: str) -> None:
     codes = {*EVERYWHERE, *operation.pop("x-problems")}
     codes |= {*OF_SIGNED_CALLS} if operation.setdefault("security", []) else set()
     codes |= {*OF_WRITES} if "requestBody" in operation else set()
-    codes |= {*OF_LOOKUPS} if is_lookup else set()
+    codes |= {*OF_LOOKUPS} if "{" in path else set()
+    codes |= {*OF_SANDBOX} if path.startswith(SANDBOX_PATHS) else set()
     for status in sorted({ERROR_CODES[code].status for code in codes}):
         here = [code for code in ERROR_CODES if code in codes and ERROR_CODES[code].status == status]
         operation["responses"][str(status)] = _problems(status, here)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from kit.api.errors import Problem
 from kit.api.fields.field_errors import closest
 from kit.api.open_view import OpenView

@@ -18,8 +18,7 @@ from django.utils.safestring import SafeString
 
 from config.errors.error_codes import ERROR_CODES
 from developer_site.guides.guides import inline, page
-from developer_site.openapi.document import EVERYWHERE, OF_SIGNED_CALLS, OF_WRITES
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import EVERYWHERE, OF_SIGNED_CALLS, OF_WRITES, document
 from developer_site.reference.fields import (
     FieldRow,
     Schema,

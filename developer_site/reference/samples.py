@@ -15,11 +15,11 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.ui.json_markup import json_markup
+from developer_site.guides.request_samples import LANGUAGES
 from developer_site.reference.code_markup import code_markup
 from developer_site.reference.pages import ErrorCode, Kind, ReferencePage, Success, pages
 from payments.rules.code_samples import SampleCall, sample
 
-LANGUAGES = {"curl": "curl", "python": "Python", "node": "Node"}
 SHOWN_ERRORS = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)  # one example each
 MOST_SUCCESSES = 3
 MOST_ITEMS = 2  # of a list
@@ -36,19 +36,9 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """An example of a request's body."""
-
-    name: str
-    label: str
-    is_shown: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Column:
     """What stands beside the text of a page."""
 
-    choices: tuple[Choice, ...]
     requests: tuple[Tab, ...]
     answers: tuple[Tab, ...]
 
@@ -57,11 +47,10 @@ class Column:
 def column_of(slug: str, example: str) -> Column:
     """Return the column of a page for one of its examples."""
     page = pages()[slug]
-    choices = tuple(Choice(name, each["summary"], name == example) for name, each in page.examples.items())
     if page.kind is not Kind.OPERATION:
         label = "Body" if page.kind is Kind.EVENT else "Object"
-        return Column(choices, (), (Tab("example", label, _json(page.examples[example]["value"])),))
-    return Column(choices, tuple(_requests(page, example)), tuple(_answers(page, example)))
+        return Column((), (Tab("example", label, _json(page.examples[example]["value"])),))
+    return Column(tuple(_requests(page, example)), tuple(_answers(page, example)))
 
 
 @cache

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (it takes 
 
 from config.errors.problems import problem_response
 from developer_site.guides import guides
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from developer_site.reference.pages import groups, pages
 from developer_site.reference.samples import column_of, example_named
 from merchants.people.access import public_page
@@ -57,4 +57,5 @@ def _operation(slug: str, example: str) -> dict[str, Any]:
     page = pages().get(slug)
     if page is None:
         raise Http404
-    return {"page": page, "column": column_of(slug, example_named(page, example))}
+    example = example_named(page, example)
+    return {"page": page, "column": column_of(slug, example), "example": example}

@@ -15,7 +15,7 @@ from config.errors.error_codes import ERROR_CODES
 from config.errors.error_details import DETAILS
 from developer_site.guides.guide_sections import sections_in, sections_of
 from developer_site.guides.guides import GUIDES, tokens_in
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from developer_site.reference.pages import Kind, pages
 from kit.api.fields.field_codes import FIELD_CODES
 from payments.rules import outcomes

@@ -14,15 +14,9 @@ from kit.api.pagination import NewestMomentFirst
 from kit.db import clock
 from merchants.api.api_requests import ObjectKind, business_of, note_object, read_body
 from merchants.people.request_actors import key_acting
+from payments import event_representation as answers
 from payments.api.filters import EventFilterSerializer, filtered_events
 from payments.api.serializers import ResendSerializer, ResendTo
-from payments.event_representation import (
-    EVENT,
-    EVENT_IN_DETAIL,
-    EVENTS_PAGE,
-    represent_event,
-    represent_event_in_detail,
-)
 from payments.models import InvalidState
 from payments.services.events.event_subjects import subjects_of
 from webhooks import services as webhooks
@@ -32,7 +26,7 @@ RESEND = ResendSerializer()
 
 
 class EventsView(APIView):
-    @operation("listEvents", page(EVENTS_PAGE), filters=EventFilterSerializer)
+    @operation("listEvents", page(answers.EVENTS_PAGE), filters=EventFilterSerializer)
     def get(self, request: Request) -> Response:
         """List events.
 
@@ -43,11 +37,13 @@ class EventsView(APIView):
         pages = NewestMomentFirst()
         rows: list[Delivery] = pages.paginate_queryset(found, request, self) or []
         subjects = subjects_of(rows)
-        return pages.get_paginated_response([represent_event(one, subjects.get(one.pk)) for one in rows])
+        return pages.get_paginated_response(
+            [answers.represent_event(one, subjects.get(one.pk)) for one in rows]
+        )
 
 
 class EventView(APIView):
-    @operation("getEvent", ok(EVENT_IN_DETAIL, "The event's current state."))
+    @operation("getEvent", ok(answers.EVENT_IN_DETAIL, "The event's current state."))
     def get(self, request: Request, event_id: UUID) -> Response:
         """Get an event with its body and its attempts.
 
@@ -56,13 +52,13 @@ class EventView(APIView):
         event = _find(request, event_id)
         subject = subjects_of([event]).get(event.pk)
         attempts = event.attempts.order_by("number")
-        return Response(represent_event_in_detail(event, subject, attempts=attempts))
+        return Response(answers.represent_event_in_detail(event, subject, attempts=attempts))
 
 
 class ResendView(APIView):
     @operation(
         "resendEvent",
-        {202: Success(EVENT, "Accepted: the event as it is now.")},
+        {202: Success(answers.EVENT, "Accepted: the event as it is now.")},
         ResendSerializer,
         problems="invalid_state",
     )
@@ -81,7 +77,8 @@ class ResendView(APIView):
             raise InvalidState(_refusal(_find(request, event_id)))
         event = _find(request, event_id)
         return Response(
-            represent_event(event, subjects_of([event]).get(event.pk)), status=status.HTTP_202_ACCEPTED
+            answers.represent_event(event, subjects_of([event]).get(event.pk)),
+            status=status.HTTP_202_ACCEPTED,
         )
 
 

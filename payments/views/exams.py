@@ -34,7 +34,7 @@ class ExamsView(APIView):
         "createExam",
         {201: Success(EXAM, "Started.")},
         ExamSerializer,
-        problems="not_found sandbox_only not_allowed_here card_number_misplaced invalid_state",
+        problems="not_found not_allowed_here card_number_misplaced invalid_state",
     )
     def post(self, request: Request) -> Response:
         """Examine a webhook receiver (sandbox).
@@ -62,7 +62,7 @@ class ExamsView(APIView):
 
 
 class ExamView(APIView):
-    @operation("getExam", ok(EXAM, "The exam with the results so far."), problems="sandbox_only")
+    @operation("getExam", ok(EXAM, "The exam with the results so far."))
     def get(self, request: Request, exam_id: UUID) -> Response:
         """Get an exam with its results (sandbox).
 
@@ -73,12 +73,7 @@ class ExamView(APIView):
 
 
 class ExamAnswersView(APIView):
-    @operation(
-        "reportExamAnswers",
-        ok(EXAM, "The exam."),
-        ExamAnswersSerializer,
-        problems="sandbox_only invalid_state",
-    )
+    @operation("reportExamAnswers", ok(EXAM, "The exam."), ExamAnswersSerializer, problems="invalid_state")
     def post(self, request: Request, exam_id: UUID) -> Response:
         """Report the answers of an exam (sandbox).
 

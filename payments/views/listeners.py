@@ -39,7 +39,7 @@ class ListenersView(APIView):
         "beginListener",
         {201: Success(LISTENER, "Begun.")} | ok(LISTENER, "It was live already and has the new `events`."),
         ListenerSerializer,
-        problems="card_number_misplaced sandbox_only invalid_state",
+        problems="card_number_misplaced invalid_state",
     )
     def post(self, request: Request) -> Response:
         """Begin a listener (sandbox).
@@ -60,7 +60,7 @@ class ListenersView(APIView):
         created = status.HTTP_201_CREATED if begun.is_new else status.HTTP_200_OK
         return Response(LISTENER.represent(begun), status=created)
 
-    @operation("listListeners", ok(LISTENERS, "Every live listener."), problems="sandbox_only")
+    @operation("listListeners", ok(LISTENERS, "Every live listener."))
     def get(self, request: Request) -> Response:
         """List listeners (sandbox).
 
@@ -73,7 +73,7 @@ class ListenersView(APIView):
 
 
 class PollListenerView(APIView):
-    @operation("pollListener", ok(LISTENER_POLL, "What is new."), PollSerializer, problems="sandbox_only")
+    @operation("pollListener", ok(LISTENER_POLL, "What is new."), PollSerializer)
     def post(self, request: Request, name: str) -> Response:
         """Poll a listener (sandbox).
 
@@ -98,7 +98,7 @@ class PollListenerView(APIView):
 
 
 class EndListenerView(APIView):
-    @operation("endListener", ok(ENDED_LISTENER, "It has ended."), EndSerializer, problems="sandbox_only")
+    @operation("endListener", ok(ENDED_LISTENER, "It has ended."), EndSerializer)
     def post(self, request: Request, name: str) -> Response:
         """End a listener (sandbox).
 

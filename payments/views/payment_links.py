@@ -14,22 +14,10 @@ from kit.api.replays import created_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import business_of, read_body
 from merchants.people.request_actors import key_acting
-from payments.api.link_filters import (
-    CheckoutFilterSerializer,
-    LinkFilterSerializer,
-    filtered_checkouts,
-    filtered_links,
-)
+from payments import link_representation as answers
+from payments.api import link_filters
 from payments.api.link_serializers import LinkChangeSerializer, LinkSerializer
 from payments.api.serializers import VoidSerializer
-from payments.link_representation import (
-    CHECKOUT,
-    CHECKOUTS_PAGE,
-    PAYMENT_LINK,
-    PAYMENT_LINKS_PAGE,
-    represent_checkout,
-    represent_link,
-)
 from payments.models import Checkout, PaymentLink
 from payments.services.checkouts import checkouts
 from payments.services.links import links
@@ -40,7 +28,7 @@ CREATE, CHANGE, NOTHING = LinkSerializer(), LinkChangeSerializer(), VoidSerializ
 class PaymentLinksView(APIView):
     @operation(
         "createPaymentLink",
-        created(PAYMENT_LINK, "Created.", "Location"),
+        created(answers.PAYMENT_LINK, "Created.", "Location"),
         LinkSerializer,
         problems=(
             "not_allowed_here unsupported_currency amount_too_small invalid_payment_method "
@@ -63,15 +51,15 @@ class PaymentLinksView(APIView):
         link = result.resource
         return created_or_replayed(
             result,
-            with_warnings(represent_link(link), cast("dict[str, Any]", request.data)),
+            with_warnings(answers.represent_link(link), cast("dict[str, Any]", request.data)),
             location=f"/api/payment-links/{link.reference}",
         )
 
     @operation(
         "listPaymentLinks",
-        page(PAYMENT_LINKS_PAGE),
+        page(answers.PAYMENT_LINKS_PAGE),
         problems="unsupported_currency",
-        filters=LinkFilterSerializer,
+        filters=link_filters.LinkFilterSerializer,
     )
     def get(self, request: Request) -> Response:
         """List payment links.
@@ -79,22 +67,22 @@ class PaymentLinksView(APIView):
         Newest first, with their counts at this moment.
         """
         own = PaymentLink.objects.of(business_of(request)).select_related("business")
-        rows = filtered_links(own, request.query_params, now=clock.now())
-        return Response(page_of(self, rows, represent_link))
+        rows = link_filters.filtered_links(own, request.query_params, now=clock.now())
+        return Response(page_of(self, rows, answers.represent_link))
 
 
 class PaymentLinkView(APIView):
-    @operation("getPaymentLink", ok(PAYMENT_LINK, "The link's current state."))
+    @operation("getPaymentLink", ok(answers.PAYMENT_LINK, "The link's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a payment link.
 
         Its status and counts at this moment. With `max_uses: 1`, the order is paid when `uses_paid` is 1.
         """
-        return Response(represent_link(_find(request, reference)))
+        return Response(answers.represent_link(_find(request, reference)))
 
     @operation(
         "updatePaymentLink",
-        ok(PAYMENT_LINK, "The link."),
+        ok(answers.PAYMENT_LINK, "The link."),
         LinkChangeSerializer,
         problems="not_allowed_here invalid_payment_method invalid_state",
     )
@@ -111,11 +99,11 @@ class PaymentLinkView(APIView):
             actor=key_acting(request),
             now=clock.now(),
         )
-        return Response(represent_link(changed))
+        return Response(answers.represent_link(changed))
 
 
 class DeactivateLinkView(APIView):
-    @operation("deactivatePaymentLink", ok(PAYMENT_LINK, "The link."), VoidSerializer)
+    @operation("deactivatePaymentLink", ok(answers.PAYMENT_LINK, "The link."), VoidSerializer)
     def post(self, request: Request, reference: str) -> Response:
         """Deactivate a payment link.
 
@@ -125,11 +113,13 @@ class DeactivateLinkView(APIView):
         link = links.deactivate(
             link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
         )
-        return Response(represent_link(link))
+        return Response(answers.represent_link(link))
 
 
 class ActivateLinkView(APIView):
-    @operation("activatePaymentLink", ok(PAYMENT_LINK, "The link."), VoidSerializer, problems="invalid_state")
+    @operation(
+        "activatePaymentLink", ok(answers.PAYMENT_LINK, "The link."), VoidSerializer, problems="invalid_state"
+    )
     def post(self, request: Request, reference: str) -> Response:
         """Activate a payment link again.
 
@@ -139,24 +129,26 @@ class ActivateLinkView(APIView):
         link = links.activate(
             link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
         )
-        return Response(represent_link(link))
+        return Response(answers.represent_link(link))
 
 
 class LinkCheckoutsView(APIView):
-    @operation("listCheckouts", page(CHECKOUTS_PAGE), filters=CheckoutFilterSerializer)
+    @operation("listCheckouts", page(answers.CHECKOUTS_PAGE), filters=link_filters.CheckoutFilterSerializer)
     def get(self, request: Request, reference: str) -> Response:
         """List the checkouts of a payment link: who paid or tried.
 
         Newest first, with what each payer entered and the state of their attempts.
         """
-        wanted = filtered_checkouts(Checkout.objects.all(), request.query_params)
+        wanted = link_filters.filtered_checkouts(Checkout.objects.all(), request.query_params)
         rows = page_of(self, wanted.filter(link=_find(request, reference)), lambda checkout: checkout)
         shown = checkouts.shown_with_attempts(rows["data"], now=clock.now())
-        return Response(rows | {"data": [represent_checkout(each) for each in shown]})
+        return Response(rows | {"data": [answers.represent_checkout(each) for each in shown]})
 
 
 class PaymentCheckoutView(APIView):
-    @operation("getPaymentCheckout", ok(CHECKOUT, "The checkout's current state."), tags=["Payment links"])
+    @operation(
+        "getPaymentCheckout", ok(answers.CHECKOUT, "The checkout's current state."), tags=["Payment links"]
+    )
     def get(self, request: Request, reference: str) -> Response:
         """Look up the checkout that a payment came from.
 
@@ -166,7 +158,7 @@ class PaymentCheckoutView(APIView):
         if checkout is None:
             raise NotFound
         [shown] = checkouts.shown_with_attempts([checkout], now=clock.now())
-        return Response(represent_checkout(shown))
+        return Response(answers.represent_checkout(shown))
 
 
 def _find(request: Request, reference: str) -> PaymentLink:

@@ -34,7 +34,7 @@ from merchants.api.api_requests import (
     read_body,
 )
 from merchants.people.access import Limit
-from payments import representation
+from payments import representation as answers
 from payments.api import request_types
 from payments.api.filters import FilterSerializer, filtered
 from payments.api.serializers import (
@@ -47,7 +47,6 @@ from payments.api.serializers import (
     VoidSerializer,
 )
 from payments.models import CardOperation, Transaction
-from payments.representation import represent, represent_refund
 from payments.sandbox.simulated_transfers import SandboxOnly, simulated_notice, simulation_message
 from payments.services import cancellations
 from payments.services.cards import captures
@@ -103,9 +102,7 @@ class PaymentsView(APIView):
 
     @operation(
         "createPayment",
-        created(
-            representation.PAYMENT, "Created. A declined payment is created too: see `status`.", "Location"
-        ),
+        created(answers.PAYMENT, "Created. A declined payment is created too: see `status`.", "Location"),
         CREATE_PAYMENT,
         problems=(
             "not_allowed_here reserved_reference card_number_misplaced unsupported_currency "
@@ -131,36 +128,36 @@ class PaymentsView(APIView):
         _note(request, transaction)
         return created_or_replayed(
             intent,
-            with_warnings(represent(transaction), body),
+            with_warnings(answers.represent(transaction), body),
             location=f"/api/payments/{transaction.reference}",
         )
 
-    @operation("listPayments", ok(representation.PAYMENTS_PAGE, "A page."), filters=FilterSerializer)
+    @operation("listPayments", ok(answers.PAYMENTS_PAGE, "A page."), filters=FilterSerializer)
     def get(self, request: Request) -> Response:
         """List payments, payouts and card checks.
 
         Newest first, in pages that stay stable while transactions arrive.
         """
         transactions = Transaction.objects.of(business_of(request)).for_representation()
-        return _page(self, filtered(transactions, request.query_params), represent)
+        return _page(self, filtered(transactions, request.query_params), answers.represent)
 
 
 class PaymentView(APIView):
     looked_up = LookedUp(BY_REFERENCE, part="reference")
 
-    @operation("getPayment", ok(representation.PAYMENT, "The transaction's current state."))
+    @operation("getPayment", ok(answers.PAYMENT, "The transaction's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a payment, a payout or a card check.
 
         By your reference, in its current state: the way to learn an outcome that you are not sure of.
         """
-        return Response(represent(_find(request, reference)))
+        return Response(answers.represent(_find(request, reference)))
 
 
 class CaptureView(APIView):
     @operation(
         "capturePayment",
-        done(representation.PAYMENT, "The payment."),
+        done(answers.PAYMENT, "The payment."),
         CaptureSerializer,
         problems="amount_too_large invalid_state rail_unavailable",
     )
@@ -174,13 +171,13 @@ class CaptureView(APIView):
         result = captures.capture(
             transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
         )
-        return done_or_replayed(result, represent(result.resource))
+        return done_or_replayed(result, answers.represent(result.resource))
 
 
 class VoidView(APIView):
     @operation(
         "voidPayment",
-        done(representation.PAYMENT, "The payment."),
+        done(answers.PAYMENT, "The payment."),
         VoidSerializer,
         problems="invalid_state rail_unavailable",
     )
@@ -191,15 +188,12 @@ class VoidView(APIView):
         """
         read_body(request, VOID)
         result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
-        return done_or_replayed(result, represent(result.resource))
+        return done_or_replayed(result, answers.represent(result.resource))
 
 
 class CancelView(APIView):
     @operation(
-        "cancelPayment",
-        done(representation.PAYMENT, "The payment."),
-        CancelSerializer,
-        problems="invalid_state",
+        "cancelPayment", done(answers.PAYMENT, "The payment."), CancelSerializer, problems="invalid_state"
     )
     def post(self, request: Request, reference: str) -> Response:
         """Cancel a payment that is waiting for its payer.
@@ -209,13 +203,13 @@ class CancelView(APIView):
         """
         read_body(request, CANCEL)
         result = cancellations.cancel(transaction_id=_find(request, reference).pk)
-        return done_or_replayed(result, represent(result.resource))
+        return done_or_replayed(result, answers.represent(result.resource))
 
 
 class RefundsView(APIView):
     @operation(
         "createRefund",
-        created(representation.REFUND, "Created. A refused refund is created too: see `status`."),
+        created(answers.REFUND, "Created. A refused refund is created too: see `status`."),
         RefundSerializer,
         problems=(
             "not_allowed_here destination_required not_supported amount_too_large "
@@ -238,9 +232,9 @@ class RefundsView(APIView):
         wanted = read_body(request, REFUND)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
         _note_refund(request, result.resource)
-        return created_or_replayed(result, with_warnings(represent_refund(result.resource), body))
+        return created_or_replayed(result, with_warnings(answers.represent_refund(result.resource), body))
 
-    @operation("listRefunds", page(representation.REFUNDS_PAGE), tags=["Refunds"])
+    @operation("listRefunds", page(answers.REFUNDS_PAGE), tags=["Refunds"])
     def get(self, request: Request, reference: str) -> Response:
         """List a payment's refunds.
 
@@ -249,11 +243,11 @@ class RefundsView(APIView):
         made = CardOperation.objects.filter(
             transaction=_find(request, reference), kind=CardOperation.Kind.REFUND
         ).select_related("transaction")
-        return _page(self, made, represent_refund)
+        return _page(self, made, answers.represent_refund)
 
 
 class RefundView(APIView):
-    @operation("getRefund", ok(representation.REFUND, "The refund's current state."))
+    @operation("getRefund", ok(answers.REFUND, "The refund's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a refund.
 
@@ -263,7 +257,7 @@ class RefundView(APIView):
         if found is None:
             raise NotFound
         _note_refund(request, found)
-        return Response(represent_refund(found))
+        return Response(answers.represent_refund(found))
 
 
 class DeactivateView(APIView):

@@ -54,7 +54,7 @@ ADVANCED = Union("AdvanceResult", "What was advanced.", ADVANCED_PAYMENT, EVENT,
 
 
 class ScenariosView(OpenView):
-    @operation("listScenarios", ok(SCENARIOS, "Every scenario."), problems="sandbox_only")
+    @operation("listScenarios", ok(SCENARIOS, "Every scenario."))
     def get(self, request: Request) -> Response:
         """List scenarios (sandbox).
 
@@ -70,10 +70,7 @@ class ScenariosView(OpenView):
 
 class AdvanceView(APIView):
     @operation(
-        "advanceSandbox",
-        ok(ADVANCED, "What was advanced."),
-        ADVANCE_BODY,
-        problems="not_found sandbox_only invalid_state",
+        "advanceSandbox", ok(ADVANCED, "What was advanced."), ADVANCE_BODY, problems="not_found invalid_state"
     )
     def post(self, request: Request) -> Response:
         """Advance a payment, an event or the business day (sandbox).

@@ -13,14 +13,9 @@ from kit.api.filters import narrowed
 from kit.api.operations import ok, operation, page
 from kit.api.pagination import OldestFirst, page_of
 from merchants.api.api_requests import ObjectKind, business_of, note_object
+from payments import representation as answers
 from payments.api.filters import SettlementFilterSerializer, filtered_settlements
 from payments.models import SettlementBatch, SettlementBatchQuerySet
-from payments.representation import (
-    SETTLEMENT_ITEM,
-    SETTLEMENT_WITH_ITEMS,
-    SETTLEMENTS_PAGE,
-    represent_settlement,
-)
 from payments.services.settlement.batch_statements import NumberedLine, StatementLines
 
 _NO_FILTERS = RequestSerializer()
@@ -29,7 +24,7 @@ _NO_FILTERS = RequestSerializer()
 class SettlementsView(APIView):
     @operation(
         "listSettlements",
-        page(SETTLEMENTS_PAGE),
+        page(answers.SETTLEMENTS_PAGE),
         problems="unsupported_currency",
         filters=SettlementFilterSerializer,
     )
@@ -39,11 +34,11 @@ class SettlementsView(APIView):
         Newest first: one for each currency and business day with payments.
         """
         batches = filtered_settlements(_settlements(request), request.query_params)
-        return Response(page_of(self, batches, represent_settlement))
+        return Response(page_of(self, batches, answers.represent_settlement))
 
 
 class SettlementView(APIView):
-    @operation("getSettlement", ok(SETTLEMENT_WITH_ITEMS, "The batch and a page of its items."))
+    @operation("getSettlement", ok(answers.SETTLEMENT_WITH_ITEMS, "The batch and a page of its items."))
     def get(self, request: Request, id: UUID) -> Response:
         """Get a settlement batch with its items.
 
@@ -56,7 +51,7 @@ class SettlementView(APIView):
             raise NotFound
         note_object(request, ObjectKind.SETTLEMENT, batch.pk)
         items = page_of(self, StatementLines(batch=batch), _represent_item, paginator=OldestFirst())
-        return Response(represent_settlement(batch) | {"items": items})
+        return Response(answers.represent_settlement(batch) | {"items": items})
 
 
 def _settlements(request: Request) -> SettlementBatchQuerySet:
@@ -65,4 +60,4 @@ def _settlements(request: Request) -> SettlementBatchQuerySet:
 
 
 def _represent_item(numbered: NumberedLine) -> dict[str, Any]:
-    return SETTLEMENT_ITEM.represent(numbered.line)
+    return answers.SETTLEMENT_ITEM.represent(numbered.line)

@@ -16,13 +16,9 @@ from kit.api.replays import IdempotentResult, done_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import ObjectKind, business_of, note_object, read_body
 from merchants.people.request_actors import key_acting
+from payments import representation as answers
 from payments.api.filters import UnappliedFilterSerializer, filtered_unapplied
 from payments.api.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
-from payments.representation import (
-    UNAPPLIED_TRANSFER,
-    UNAPPLIED_TRANSFERS_PAGE,
-    represent_unapplied_transfer,
-)
 from payments.services.transfers import api_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
@@ -31,7 +27,9 @@ CREDIT, RETURN = CreditUnappliedSerializer(), ReturnUnappliedSerializer()
 
 
 class UnappliedTransfersView(APIView):
-    @operation("listUnappliedTransfers", page(UNAPPLIED_TRANSFERS_PAGE), filters=UnappliedFilterSerializer)
+    @operation(
+        "listUnappliedTransfers", page(answers.UNAPPLIED_TRANSFERS_PAGE), filters=UnappliedFilterSerializer
+    )
     def get(self, request: Request) -> Response:
         """List unapplied transfers.
 
@@ -39,14 +37,16 @@ class UnappliedTransfersView(APIView):
         """
         owned = unapplied_queries.of(business_of(request)).with_payment_reference()
         return Response(
-            page_of(self, filtered_unapplied(owned, request.query_params), represent_unapplied_transfer)
+            page_of(
+                self, filtered_unapplied(owned, request.query_params), answers.represent_unapplied_transfer
+            )
         )
 
 
 class CreditUnappliedView(APIView):
     @operation(
         "creditUnappliedTransfer",
-        done(UNAPPLIED_TRANSFER, "The transfer."),
+        done(answers.UNAPPLIED_TRANSFER, "The transfer."),
         CreditUnappliedSerializer,
         problems="key_may_not_decide invalid_state",
     )
@@ -64,7 +64,7 @@ class CreditUnappliedView(APIView):
 class ReturnUnappliedView(APIView):
     @operation(
         "returnUnappliedTransfer",
-        done(UNAPPLIED_TRANSFER, "The transfer."),
+        done(answers.UNAPPLIED_TRANSFER, "The transfer."),
         ReturnUnappliedSerializer,
         problems=(
             "key_may_not_decide destination_required not_allowed_here unsupported_currency "
@@ -105,5 +105,5 @@ def _decided(
     except UnappliedMoney.DoesNotExist:
         raise NotFound from None
     note_object(request, ObjectKind.UNAPPLIED_TRANSFER, result.resource.pk)
-    shown = represent_unapplied_transfer(unapplied_queries.find(result.resource.pk))
+    shown = answers.represent_unapplied_transfer(unapplied_queries.find(result.resource.pk))
     return done_or_replayed(result, shown)

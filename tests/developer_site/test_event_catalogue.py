@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 from developer_site.guides.event_catalogue import catalogue
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from payments.sandbox.scenarios import scenarios
 from webhooks.models import Event, category_of
 

@@ -10,7 +10,7 @@ import pytest
 from config.settings import BASE_DIR
 from developer_site.guides.guides import DOCS
 from developer_site.guides.request_samples import call_of
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 
 CODE = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PASTED = re.compile(r"^\S.* payments create --body - <<'JSON'\n(.*?)\nJSON$", re.MULTILINE | re.DOTALL)

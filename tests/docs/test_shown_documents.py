@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from tests import orders
 from tests.docs.flows import DOCS
 from tests.webhooks.rows import KEY, make_endpoint

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from kit import banks
 from payments.rules.sandbox_triggers import TEST_CARDS
 from tests import orders

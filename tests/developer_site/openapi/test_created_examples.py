@@ -2,7 +2,7 @@
 
 import pytest
 
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from tests import orders
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import VIRTUAL_ACCOUNT

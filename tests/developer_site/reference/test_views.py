@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client
 
-from developer_site.openapi.generated import document
+from developer_site.openapi.document import document
 from developer_site.reference.pages import Kind, pages, slug_of
 from tests.developer_site.test_pages import audited
 from tests.weighing import weigh
