@@ -32,15 +32,12 @@ class RequestFilterSerializer(RequestSerializer):
     )
 
 
-_SERIALIZER = RequestFilterSerializer()
-
-
 def filtered_requests(business: Business, query: QueryDict) -> QuerySet[ApiRequest]:
     """Return the logged requests of a business, filtered by the query string.
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
-    wanted = read_query(query, serializer=_SERIALIZER)
+    wanted = read_query(query, RequestFilterSerializer)
     calls = ApiRequest.objects.filter(business=business)
     if "status_class" in wanted:
         first = int(wanted["status_class"]) * STATUS_CLASS

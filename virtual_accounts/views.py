@@ -5,12 +5,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kit.api.filters import narrowed
 from kit.api.operations import any_of, created, ok, operation, page
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import ObjectKind, body_of, business_of, note_object
-from virtual_accounts.filters import AccountFilterSerializer, filtered
+from virtual_accounts.filters import AccountFilterSerializer
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import VIRTUAL_ACCOUNT, VIRTUAL_ACCOUNTS_PAGE, represent
 from virtual_accounts.serializers import (
@@ -58,7 +59,9 @@ class VirtualAccountsView(APIView):
         Newest first, active and inactive ones.
         """
         own = VirtualAccount.objects.of(business_of(request)).with_current_number()
-        return Response(page_of(self, filtered(own, request.query_params), represent))
+        return Response(
+            page_of(self, narrowed(own, request.query_params, AccountFilterSerializer), represent)
+        )
 
 
 class VirtualAccountView(APIView):

@@ -1,7 +1,7 @@
 """Filters of lists, validated as strictly as request bodies."""
 
-from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -26,6 +26,9 @@ class CreatedFrom(Moment):
     MEANING = "Created at this time or later, to the millisecond."
     EXAMPLE = "2026-01-31T00:00:00Z"
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, source="id__gte", **options)
+
     def to_internal_value(self, data: Any) -> UUID:
         moment: datetime = super().to_internal_value(data)
         return earliest_id(moment)
@@ -37,29 +40,27 @@ class CreatedTo(Moment):
     MEANING = "Created at this time or earlier, to the millisecond."
     EXAMPLE = "2026-01-31T23:59:59Z"
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, source="id__lte", **options)
+
     def to_internal_value(self, data: Any) -> UUID:
         moment: datetime = super().to_internal_value(data)
         return latest_id(moment)
 
 
-CREATED = {"created_from": "id__gte", "created_to": "id__lte"}  # lookups of the two
-
 PAGING = frozenset({"limit", "cursor"})
 
 
-def narrowed(
-    rows: QuerySet[M], query: QueryDict, *, serializer: RequestSerializer, lookups: Mapping[str, str]
-) -> QuerySet[M]:
-    """Filter a list by the query parameters; `lookups` maps each parameter to an ORM lookup.
+def narrowed(rows: QuerySet[M], query: QueryDict, filters: type[RequestSerializer]) -> QuerySet[M]:
+    """Filter a list by the query parameters. The `source` of each is an ORM lookup.
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
-    wanted = read_query(query, serializer=serializer)
-    return rows.filter(**{lookups[name]: value for name, value in wanted.items()})
+    return rows.filter(**read_query(query, filters))
 
 
-def read_query(query: QueryDict, *, serializer: RequestSerializer) -> Mapping[str, Any]:
-    """Return the filters of a list's query, without `limit` and `cursor`.
+def read_query(query: QueryDict, filters: type[RequestSerializer]) -> dict[str, Any]:
+    """Return the filters of a list's query by their `source`, without `limit` and `cursor`.
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
@@ -71,6 +72,13 @@ def read_query(query: QueryDict, *, serializer: RequestSerializer) -> Mapping[st
     }
     if repeated:
         raise ValidationError(repeated)
+    serializer = _instance(filters)
     serializer.beside = PAGING.difference(query)
-    wanted: Mapping[str, Any] = serializer.run_validation({name: values[0] for name, values in given.items()})
+    wanted: dict[str, Any] = serializer.run_validation({name: values[0] for name, values in given.items()})
     return wanted
+
+
+@cache
+def _instance(filters: type[RequestSerializer]) -> RequestSerializer:
+    """Return the one instance of a serializer, because the first use of its fields is slow."""
+    return filters()

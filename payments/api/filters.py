@@ -4,26 +4,16 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from kit.api.fields.strict_fields import UUID, Choice, Currency, Moment, Reference, RequestSerializer
-from kit.api.filters import CREATED, CreatedFrom, CreatedTo, narrowed, read_query
+from kit.api.filters import CreatedFrom, CreatedTo, narrowed, read_query
 from kit.time.timestamps import until_inclusive, whole_millisecond
 from merchants.models import Business
 from payments.api.serializers import PAYMENT_METHODS
 from payments.event_representation import EVENT_STATES
-from payments.models import SettlementBatch, Transaction
+from payments.models import Transaction
 from payments.representation import PAYMENT
 from payments.services.events.event_subjects import outcomes_with_reference
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Delivery, Event
-
-LOOKUPS = {
-    "status": "status",
-    "request_type": "request_type",
-    "payment_method": "method",
-    "settle_status": "settle_status",
-    **CREATED,
-    "id": "id",
-    "payment_link_id": "payment_link",
-}
 
 
 class FilterSerializer(RequestSerializer):
@@ -32,24 +22,25 @@ class FilterSerializer(RequestSerializer):
         Transaction.RequestType.values, required=False, help_text="Only transactions of this kind."
     )
     payment_method = Choice(
-        PAYMENT_METHODS, required=False, help_text="Only payments paid this way; never card checks."
+        PAYMENT_METHODS,
+        source="method",
+        required=False,
+        help_text="Only payments paid this way; never card checks.",
     )
     settle_status = Choice(
         Transaction.SettleStatus.values,
         required=False,
         help_text="Only payments with this settlement status.",
     )
-    created_from = CreatedFrom(required=False)
-    created_to = CreatedTo(required=False)
+    created_from = CreatedFrom()
+    created_to = CreatedTo()
     id = UUID(required=False, help_text="The transaction with this id.", example=PAYMENT["id"].example)
     payment_link_id = UUID(
+        source="payment_link",
         required=False,
         help_text="Only payments of this payment link.",
         example=PAYMENT["payment_link_id"].example,
     )
-
-
-_SERIALIZER = FilterSerializer()
 
 
 def filtered(transactions: QuerySet[Transaction], query: QueryDict) -> QuerySet[Transaction]:
@@ -59,57 +50,25 @@ def filtered(transactions: QuerySet[Transaction], query: QueryDict) -> QuerySet[
     """
     if "payment_method" in query:  # a card check has a card but isn't a payment
         transactions = transactions.filter(request_type=Transaction.RequestType.PAYMENT)
-    return narrowed(transactions, query, serializer=_SERIALIZER, lookups=LOOKUPS)
-
-
-SETTLEMENT_LOOKUPS = {
-    "status": "state",
-    "currency": "currency",
-    **CREATED,
-}
+    return narrowed(transactions, query, FilterSerializer)
 
 
 class SettlementFilterSerializer(RequestSerializer):
-    status = Choice(Transaction.SettleStatus.values, required=False, help_text="Only batches in this status.")
+    status = Choice(
+        Transaction.SettleStatus.values,
+        source="state",
+        required=False,
+        help_text="Only batches in this status.",
+    )
     currency = Currency(required=False, help_text="Only batches of this currency.")
-    created_from = CreatedFrom(required=False)
-    created_to = CreatedTo(required=False)
-
-
-_SETTLEMENT_SERIALIZER = SettlementFilterSerializer()
-
-
-def filtered_settlements(batches: QuerySet[SettlementBatch], query: QueryDict) -> QuerySet[SettlementBatch]:
-    """Filter settlement batches by the query string.
-
-    :raises ValidationError: an unknown or repeated parameter, or an invalid value
-    """
-    return narrowed(batches, query, serializer=_SETTLEMENT_SERIALIZER, lookups=SETTLEMENT_LOOKUPS)
-
-
-UNAPPLIED_LOOKUPS = {
-    "state": "state",
-    **CREATED,
-}
+    created_from = CreatedFrom()
+    created_to = CreatedTo()
 
 
 class UnappliedFilterSerializer(RequestSerializer):
     state = Choice(UnappliedMoney.State.values, required=False, help_text="Only transfers in this state.")
-    created_from = CreatedFrom(
-        required=False, help_text="Received at this time or later, to the millisecond."
-    )
-    created_to = CreatedTo(required=False, help_text="Received at this time or earlier, to the millisecond.")
-
-
-_UNAPPLIED_SERIALIZER = UnappliedFilterSerializer()
-
-
-def filtered_unapplied(transfers: QuerySet[UnappliedMoney], query: QueryDict) -> QuerySet[UnappliedMoney]:
-    """Filter unapplied transfers by the query string.
-
-    :raises ValidationError: an unknown or repeated parameter, or an invalid value
-    """
-    return narrowed(transfers, query, serializer=_UNAPPLIED_SERIALIZER, lookups=UNAPPLIED_LOOKUPS)
+    created_from = CreatedFrom(help_text="Received at this time or later, to the millisecond.")
+    created_to = CreatedTo(help_text="Received at this time or earlier, to the millisecond.")
 
 
 class MovementFilterSerializer(RequestSerializer):
@@ -136,7 +95,6 @@ class EventFilterSerializer(RequestSerializer):
     created_to = Moment(required=False, help_text=CreatedTo.MEANING, example=CreatedTo.EXAMPLE)
 
 
-_EVENT_SERIALIZER = EventFilterSerializer()
 _STORED_STATES = {name: stored for stored, name in EVENT_STATES.items()}
 _STORED_EVENTS = {event.label: event.value for event in Event}
 
@@ -146,7 +104,7 @@ def filtered_events(events: QuerySet[Delivery], business: Business, query: Query
 
     :raises ValidationError: an unknown or repeated parameter, or an invalid value
     """
-    wanted = read_query(query, serializer=_EVENT_SERIALIZER)
+    wanted = read_query(query, EventFilterSerializer)
     if "state" in wanted:
         events = events.filter(state=_STORED_STATES[wanted["state"]])
     if "event" in wanted:

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.amount_warnings import with_warnings
+from kit.api.filters import narrowed
 from kit.api.operations import created, ok, operation, page
 from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
@@ -139,7 +140,7 @@ class LinkCheckoutsView(APIView):
 
         Newest first, with what each payer entered and the state of their attempts.
         """
-        wanted = link_filters.filtered_checkouts(Checkout.objects.all(), request.query_params)
+        wanted = narrowed(Checkout.objects.all(), request.query_params, link_filters.CheckoutFilterSerializer)
         rows = page_of(self, wanted.filter(link=_find(request, reference)), lambda checkout: checkout)
         shown = checkouts.shown_with_attempts(rows["data"], now=clock.now())
         return Response(rows | {"data": [answers.represent_checkout(each) for each in shown]})

@@ -14,11 +14,9 @@ from kit.api.operations import ok, operation, page
 from kit.api.pagination import OldestFirst, page_of
 from merchants.api.api_requests import ObjectKind, business_of, note_object
 from payments import representation as answers
-from payments.api.filters import SettlementFilterSerializer, filtered_settlements
+from payments.api.filters import SettlementFilterSerializer
 from payments.models import SettlementBatch, SettlementBatchQuerySet
 from payments.services.settlement.batch_statements import NumberedLine, StatementLines
-
-_NO_FILTERS = RequestSerializer()
 
 
 class SettlementsView(APIView):
@@ -33,7 +31,7 @@ class SettlementsView(APIView):
 
         Newest first: one for each currency and business day with payments.
         """
-        batches = filtered_settlements(_settlements(request), request.query_params)
+        batches = narrowed(_settlements(request), request.query_params, SettlementFilterSerializer)
         return Response(page_of(self, batches, answers.represent_settlement))
 
 
@@ -44,9 +42,7 @@ class SettlementView(APIView):
 
         `limit` and `cursor` apply to `items`. The `net` of all items is the `net` of the batch.
         """
-        batch = narrowed(
-            _settlements(request).filter(pk=id), request.query_params, serializer=_NO_FILTERS, lookups={}
-        ).first()
+        batch = narrowed(_settlements(request).filter(pk=id), request.query_params, RequestSerializer).first()
         if batch is None:
             raise NotFound
         note_object(request, ObjectKind.SETTLEMENT, batch.pk)

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kit.api.fields.strict_fields import RequestSerializer
+from kit.api.filters import narrowed
 from kit.api.operations import done, operation, page
 from kit.api.pagination import page_of
 from kit.api.replays import IdempotentResult, done_or_replayed
@@ -17,7 +18,7 @@ from kit.db import clock
 from merchants.api.api_requests import ObjectKind, business_of, note_object, read_body
 from merchants.people.request_actors import key_acting
 from payments import representation as answers
-from payments.api.filters import UnappliedFilterSerializer, filtered_unapplied
+from payments.api.filters import UnappliedFilterSerializer
 from payments.api.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
 from payments.services.transfers import api_decisions
 from virtual_accounts.models import UnappliedMoney
@@ -38,7 +39,9 @@ class UnappliedTransfersView(APIView):
         owned = unapplied_queries.of(business_of(request)).with_payment_reference()
         return Response(
             page_of(
-                self, filtered_unapplied(owned, request.query_params), answers.represent_unapplied_transfer
+                self,
+                narrowed(owned, request.query_params, UnappliedFilterSerializer),
+                answers.represent_unapplied_transfer,
             )
         )
 

@@ -25,8 +25,6 @@ from merchants.api.api_requests import business_of
 from payments.api.filters import MovementFilterSerializer
 from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, movements
 
-_FILTERS = MovementFilterSerializer()
-
 MOVEMENT = Answer(
     "Movement",
     "A movement of your wallet.",
@@ -67,7 +65,7 @@ class MovementsView(APIView):
         `created_to`, on every page: `opening_balance` plus all amounts of the period is `closing_balance`,
         and `opening_balance` equals the `closing_balance` of the previous period.
         """
-        wanted = read_query(request.query_params, serializer=_FILTERS)
+        wanted = read_query(request.query_params, MovementFilterSerializer)
         until = wanted.get("created_to")
         statements = wallet_statements(
             business_of(request),
