@@ -234,7 +234,6 @@ _ITEMS = [
     shown.SETTLEMENT_ITEM.example(kind="payment"),
     shown.SETTLEMENT_ITEM.example(kind="refund", reference="refund-9", amount=-10_000, fee=0, net=-10_000),
 ]
-# By the name of the answer, for all that need more than the examples of their fields.
 SCENARIOS = {
     "version": VERSION,
     "data": [SCENARIO.represent(find_scenario(name)) for name in ("payment.success", "payment.mismatch")],
@@ -252,6 +251,7 @@ ADVANCES = named(
     day=CLOSED_DAY.example(batches=[_SETTLEMENT], balance=[BALANCE_OF_CURRENCY.example()]),
 )
 
+# By the name of the answer, for all that need more than the examples of their fields.
 _BY_NAME: dict[str, Example] = {
     "Payment": PAYMENT,
     "AdvancedPayment": ADVANCED,
@@ -288,8 +288,6 @@ _BY_NAME: dict[str, Example] = {
     ),
     "Movement": named(payout=MOVEMENT.example(kind="payout_accepted")),
 }
-
-
 # Of responses that show something else than their answer usually does.
 _BY_OPERATION: dict[str, Example] = {
     "createPayment 200": PAID,

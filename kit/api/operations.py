@@ -107,11 +107,14 @@ def operation(
     def describe(method: Any) -> Method:
         pages = PAGES if any(map(_has_pages, responses.values())) else ()
         method.query_parameters = None if filters else frozenset(each.name for each in pages)
-        described["parameters"] = [*parameters, *([filters] if filters else []), *pages]
-        described["extensions"] = {"x-problems": problems.split()}
-        described_method: Method = extend_schema(name, request=request, responses=responses, **described)(
-            method
-        )
+        described_method: Method = extend_schema(
+            name,
+            parameters=[*parameters, *([filters] if filters else []), *pages],
+            request=request,
+            responses=responses,
+            extensions={"x-problems": problems.split()},
+            **described,
+        )(method)
         return described_method
 
     return describe

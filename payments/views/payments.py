@@ -1,13 +1,11 @@
 """The payment API. Each view parses, calls one service and responds. `request.user` is the business that signed."""
 
 import hashlib
-from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Model, QuerySet
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import status
 from rest_framework.exceptions import NotFound
@@ -58,8 +56,6 @@ from virtual_accounts.models import VirtualAccount
 from virtual_accounts.representation import ACCOUNT_NUMBER, VIRTUAL_ACCOUNT
 from virtual_accounts.representation import represent as represent_account
 from virtual_accounts.services import accounts
-
-M = TypeVar("M", bound=Model)
 
 CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
 CANCEL = CancelSerializer()
@@ -139,7 +135,7 @@ class PaymentsView(APIView):
         Newest first, in pages that stay stable while transactions arrive.
         """
         transactions = Transaction.objects.of(business_of(request)).for_representation()
-        return _page(self, filtered(transactions, request.query_params), answers.represent)
+        return Response(page_of(self, filtered(transactions, request.query_params), answers.represent))
 
 
 class PaymentView(APIView):
@@ -243,7 +239,7 @@ class RefundsView(APIView):
         made = CardOperation.objects.filter(
             transaction=_find(request, reference), kind=CardOperation.Kind.REFUND
         ).select_related("transaction")
-        return _page(self, made, answers.represent_refund)
+        return Response(page_of(self, made, answers.represent_refund))
 
 
 class RefundView(APIView):
@@ -373,8 +369,3 @@ def _find_account(request: Request, reference: str) -> VirtualAccount:
         raise NotFound
     note_object(request, ObjectKind.VIRTUAL_ACCOUNT, account.pk, account.reference)
     return account
-
-
-def _page(view: APIView, rows: QuerySet[M], show: Callable[[M], dict[str, Any]]) -> Response:
-    """Return the requested page of a list."""
-    return Response(page_of(view, rows, show))
