@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django.conf import settings
 from rest_framework import status
 
 from kit.api.errors import Problem
@@ -17,6 +18,15 @@ class SandboxOnly(Problem):
     status_code = status.HTTP_403_FORBIDDEN
     default_code = "sandbox_only"
     default_detail = "This is available in the sandbox only."
+
+
+def require_sandbox() -> None:
+    """Refuse the request in production.
+
+    :raises SandboxOnly: this is no sandbox
+    """
+    if not settings.SANDBOX:
+        raise SandboxOnly
 
 
 SENDER = "Sandbox Sender"  # if the request has no sender

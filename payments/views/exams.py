@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from rest_framework import status
 from rest_framework.exceptions import NotFound, Throttled
 from rest_framework.request import Request
@@ -17,7 +16,7 @@ from merchants.people.access import Limit
 from merchants.people.attempt_limits import LimitReached
 from merchants.people.request_actors import key_acting
 from payments.api.exam_serializers import ExamAnswersSerializer, ExamSerializer
-from payments.sandbox.simulated_transfers import SandboxOnly
+from payments.sandbox.simulated_transfers import require_sandbox
 from payments.services.events.receiver_exams import examine_endpoint, examine_listener
 from webhooks.exams import exams
 from webhooks.exams.exam import ExamAnswer
@@ -47,7 +46,7 @@ class ExamsView(APIView):
         The payments in these events don't exist; their references begin with `exam-`. One exam of a business can run
         at a time (409 `invalid_state`), and ten can be started in an hour (429 `rate_limited`).
         """
-        _require_sandbox()
+        require_sandbox()
         wanted = read_body(request, START)
         business, now = business_of(request), clock.now()
         try:
@@ -68,7 +67,7 @@ class ExamView(APIView):
 
         Poll it until `state` is final: results are added as your receiver answers.
         """
-        _require_sandbox()
+        require_sandbox()
         return Response(represent_exam(_find(request, exam_id)))
 
 
@@ -81,7 +80,7 @@ class ExamAnswersView(APIView):
         exam's `question`. The same call again changes nothing; other answers to an exam that has ended are 409
         `invalid_state`.
         """
-        _require_sandbox()
+        require_sandbox()
         exam = _find(request, exam_id)
         reported = read_body(request, ANSWERS)
         if "answers" in reported:
@@ -103,8 +102,3 @@ def _find(request: Request, exam_id: UUID) -> Exam:
     if exam is None:
         raise NotFound
     return exams.give_up_if_overdue(exam, now=clock.now())
-
-
-def _require_sandbox() -> None:
-    if not settings.SANDBOX:
-        raise SandboxOnly

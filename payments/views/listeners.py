@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -14,7 +13,7 @@ from kit.api.fields.strict_fields import RequestSerializer
 from kit.api.operations import Success, ok, operation
 from kit.db import clock
 from merchants.api.api_requests import business_of, leave_out_of_log, read_body
-from payments.sandbox.simulated_transfers import SandboxOnly
+from payments.sandbox.simulated_transfers import require_sandbox
 from webhooks.listeners import listeners
 from webhooks.listeners.listener_representation import (
     ENDED_LISTENER,
@@ -66,8 +65,7 @@ class ListenersView(APIView):
 
         The live listeners of your business, by name: each gets copies of its `events`.
         """
-        if not settings.SANDBOX:
-            raise SandboxOnly
+        require_sandbox()
         found = listeners.live(business_of(request), now=clock.now())
         return Response({"data": [LISTENER_STATE.represent(each) for each in found]})
 
@@ -116,8 +114,7 @@ def _read(serializer: RequestSerializer, request: Request) -> dict[str, Any]:
 
     :raises SandboxOnly: this is no sandbox. Nothing of the request is read then.
     """
-    if not settings.SANDBOX:
-        raise SandboxOnly
+    require_sandbox()
     return read_body(request, serializer)
 
 

@@ -5,7 +5,6 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from django.conf import settings
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import status
 from rest_framework.exceptions import NotFound
@@ -45,7 +44,7 @@ from payments.api.serializers import (
     VoidSerializer,
 )
 from payments.models import CardOperation, Transaction
-from payments.sandbox.simulated_transfers import SandboxOnly, simulated_notice, simulation_message
+from payments.sandbox.simulated_transfers import require_sandbox, simulated_notice, simulation_message
 from payments.services import cancellations
 from payments.services.cards import captures
 from payments.services.intents import BY_REFERENCE, find_of
@@ -284,8 +283,7 @@ class SimulateView(APIView):
         real transfer. Money that matches no payment (the payment has ended, the account is inactive) arrives
         too: `message` says that it was booked as unapplied.
         """
-        if not settings.SANDBOX:
-            raise SandboxOnly
+        require_sandbox()
         business = business_of(request)
         wanted = read_body(request, SIMULATE)
         transfer = incoming.receive(simulated_notice(wanted), owner=business).resource

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from django.conf import settings
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -29,7 +28,7 @@ from payments.event_representation import EVENT, represent_event
 from payments.representation import PAYMENT, SETTLEMENT, represent
 from payments.sandbox.scenario_representation import SCENARIO, SCENARIOS, VERSION
 from payments.sandbox.scenarios import scenarios
-from payments.sandbox.simulated_transfers import SandboxOnly
+from payments.sandbox.simulated_transfers import require_sandbox
 from payments.services.events.event_subjects import subjects_of
 from payments.services.intents import find_of
 from payments.services.sandbox.sandbox_clock import Advanced, advance
@@ -61,8 +60,7 @@ class ScenariosView(OpenView):
         Everything that can be made to happen in the sandbox, each as a sequence of calls with a known end. Needs no
         signature. The dashboard, the guides, the clients and our own tests play these scenarios.
         """
-        if not settings.SANDBOX:
-            raise SandboxOnly
+        require_sandbox()
         if wrong := unknown_fields(request.query_params, known=frozenset()):
             raise InvalidFields(wrong)
         return Response({"version": VERSION, "data": [SCENARIO.represent(each) for each in scenarios()]})
@@ -97,8 +95,7 @@ class AdvanceView(APIView):
         Of simultaneous calls, one advances the payment or the event. If nothing can be advanced, the response is 409
         `invalid_state`.
         """
-        if not settings.SANDBOX:
-            raise SandboxOnly
+        require_sandbox()
         business = business_of(request)
         wanted = read_body(request, ADVANCE)
         ((kind, value),) = wanted.items()
