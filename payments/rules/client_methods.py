@@ -50,7 +50,6 @@ REQUEST = Result("request", ("at", "method", "target", "status"))
 SCENARIO = Result("scenario", ("name", "title"))
 EXAM = Result("exam", ("id", "state"))
 ADVANCED = Result("payment", ("status", "advanced"))
-ADVANCED_EVENT = Result("event", ("state", "attempts_made"))
 CLOSED_DAY = Result("day", ("batches", "balance"))
 
 
@@ -183,11 +182,6 @@ METHODS: tuple[ClientMethod, ...] = (
     ClientMethod("sandbox.scenarios", "GET", "/api/sandbox/scenarios", SCENARIO, takes=(), is_list=True),
     ClientMethod("sandbox.advance_payment", "POST", "/api/sandbox/advance", ADVANCED, takes=("payment",), positional=("payment",)),
     ClientMethod("sandbox.advance_event", "POST", "/api/sandbox/advance", EVENT, takes=("event",), positional=("event",)),
-    ClientMethod("sandbox.close_day", "POST", "/api/sandbox/advance", CLOSED_DAY, takes=("day",), positional=("day",)),
-    ClientMethod("sandbox.exam", "POST", "/api/sandbox/exams", EXAM, takes=("target", "listener")),
-    ClientMethod("sandbox.get_exam", "GET", "/api/sandbox/exams/{exam_id}", EXAM, takes=()),
-    ClientMethod("sandbox.report_exam", "POST", "/api/sandbox/exams/{exam_id}/answers", EXAM, takes=("answers", "acted")),
-    ClientMethod("sandbox.advance_event", "POST", "/api/sandbox/advance", ADVANCED_EVENT, takes=("event",), positional=("event",)),
     ClientMethod("sandbox.close_day", "POST", "/api/sandbox/advance", CLOSED_DAY, takes=("day",), positional=("day",)),
     ClientMethod("sandbox.exam", "POST", "/api/sandbox/exams", EXAM, takes=("target", "listener")),
     ClientMethod("sandbox.get_exam", "GET", "/api/sandbox/exams/{exam_id}", EXAM, takes=()),
