@@ -1177,6 +1177,34 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        /** @description The holder of a virtual account. */
+        AccountHolder: {
+            /**
+             * @description Full name.
+             * @example Ada Ngozi Obi
+             */
+            name: string;
+            /**
+             * @description The number to transfer to. Of a dynamic account that of its open session while exactly one is open, and empty otherwise.
+             * @example 1000000014
+             */
+            account_number: string;
+            /**
+             * @description The bank that hosts it.
+             * @example 035
+             */
+            bank_code: string;
+            /**
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email: string;
+            /**
+             * @description Your reference.
+             * @example customer-7
+             */
+            reference: string;
+        };
         /** @description The address where the holder lives or is registered. */
         AddressRequest: {
             /**
@@ -1237,2813 +1265,6 @@ export interface components {
             payment: string;
         };
         AdvanceRequest: components["schemas"]["AdvancePaymentRequest"] | components["schemas"]["AdvanceEventRequest"] | components["schemas"]["AdvanceDayRequest"];
-        /** @description The amounts that the payer may choose, minor units. */
-        AmountRangeRequest: {
-            /**
-             * Format: int64
-             * @description The smallest amount.
-             * @example 50000
-             */
-            min: number;
-            /**
-             * Format: int64
-             * @description The largest amount.
-             * @example 5000000
-             */
-            max: number;
-            /**
-             * @description Up to 4 amounts within the range that the page proposes.
-             * @example [
-             *       100000,
-             *       250000
-             *     ]
-             */
-            suggested?: number[];
-        };
-        /** @description The recipient of the payout. */
-        BeneficiaryRequest: {
-            /**
-             * @description Full name of the account's holder.
-             * @example Ada Obi
-             */
-            name: string;
-            /**
-             * @description Exactly 10 digits.
-             * @example 0123456789
-             */
-            account_number: string;
-            /**
-             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
-             * @example 058
-             */
-            bank_code: string;
-            /**
-             * @description Your reference of the customer.
-             * @example customer-7
-             */
-            reference?: string;
-            /**
-             * Format: email
-             * @description E-mail address.
-             * @example ada@shop.example
-             */
-            email?: string;
-        };
-        /** @description The cardholder's billing address. */
-        BillingAddressRequest: {
-            /**
-             * @description Street and number.
-             * @example 12 Marina
-             */
-            address_line1?: string;
-            /**
-             * @description Flat, floor, building.
-             * @example Flat 3
-             */
-            address_line2?: string;
-            /**
-             * @description City.
-             * @example Lagos
-             */
-            city?: string;
-            /**
-             * @description State or region.
-             * @example Lagos
-             */
-            state?: string;
-            /**
-             * @description Postal code.
-             * @example 101241
-             */
-            postal_code?: string;
-            /**
-             * @description ISO 3166-1 alpha-3.
-             * @example NGA
-             */
-            country?: string;
-        };
-        /** @description A business's static account. */
-        BusinessAccountRequest: {
-            /**
-             * @description `static` or `dynamic`.
-             * @example static
-             * @enum {string}
-             */
-            type: "static";
-            /**
-             * @description `individual` (the default) or `business`.
-             * @example business
-             * @enum {string}
-             */
-            account_type: "business";
-            /**
-             * @description Your unique reference of the account, and its idempotency key.
-             * @example customer-7
-             */
-            reference: string;
-            /**
-             * Format: email
-             * @description E-mail address.
-             * @example ada@shop.example
-             */
-            email: string;
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /** @description Address. */
-            address: components["schemas"]["AddressRequest"];
-            /**
-             * @description Approved name of the business.
-             * @example Ada Books Ltd
-             */
-            business_name: string;
-            /**
-             * @description At most 11 digits.
-             * @example 08012345678
-             */
-            phone_number: string;
-            /**
-             * @description Bank Verification Number: 11 digits. Stored encrypted and never returned.
-             * @example 22212345678
-             */
-            bvn: string;
-            /**
-             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            first_name?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            middle_name?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            last_name?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            dob?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            gender?: string;
-        };
-        /** @description Has no fields. */
-        CancelRequest: Record<string, never>;
-        /** @description Capture the authorised amount or part of it. The rest is released. */
-        CaptureRequest: {
-            /**
-             * Format: int64
-             * @description Minor units, up to the authorised amount. Default: the full amount.
-             * @example 50000
-             */
-            amount?: number;
-        };
-        /** @description Check whether a card is valid. No money moves. */
-        CardCheckRequest: {
-            /**
-             * @description The kind of request. Determines which fields the request has.
-             * @example card_check
-             * @enum {string}
-             */
-            request_type: "card_check";
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /** @description The card to check. */
-            source: components["schemas"]["CheckedSourceRequest"];
-            /**
-             * @description Your unique reference of the check. Default: a generated one, `chk_…`.
-             * @example check-77
-             */
-            reference?: string;
-            /**
-             * Format: int64
-             * @description Omit it or send 0: no money moves.
-             * @example 0
-             */
-            amount?: number;
-            /**
-             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-        };
-        /** @description Take a payment from a card. */
-        CardPaymentRequest: {
-            /**
-             * @description The kind of request. Determines which fields the request has.
-             * @example payment
-             * @enum {string}
-             */
-            request_type: "payment";
-            /**
-             * @description How the payer pays.
-             * @example card
-             * @enum {string}
-             */
-            payment_method: "card";
-            /**
-             * @description Your unique reference of the transaction, and its idempotency key.
-             * @example order-1042
-             */
-            reference: string;
-            /**
-             * Format: int64
-             * @description Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.
-             * @example 50000
-             */
-            amount: number;
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /** @description The card. */
-            source: components["schemas"]["SourceRequest"];
-            /**
-             * Format: uri
-             * @description The page that the payer returns to. Absolute, without credentials; https in production.
-             * @example https://shop.example/back
-             */
-            redirect_url: string;
-            /**
-             * @description Free text.
-             * @example Two books
-             */
-            narration?: string;
-            /**
-             * @description The payer's IPv4 or IPv6 address, for fraud scoring.
-             * @example 203.0.113.7
-             */
-            payment_ip?: string;
-            /**
-             * @description Reserved for future use.
-             * @example regular
-             * @enum {string}
-             */
-            authorization_type?: "regular";
-            /**
-             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-            /** @description The payer. */
-            customer?: components["schemas"]["PayerRequest"];
-            /**
-             * @description `false` authorises without capturing. Default `true`.
-             * @example true
-             */
-            capture?: boolean;
-            /** @description Options for 3-D Secure. */
-            "3ds"?: components["schemas"]["ThreeDSecureRequest"];
-        };
-        /** @description Responses never contain its number or CVV. */
-        CheckedSourceRequest: {
-            /**
-             * @description Always `card`, in any case.
-             * @example CARD
-             */
-            type: string;
-            /**
-             * @description Card number: 12 to 19 digits that pass the Luhn check. Spaces are ignored.
-             * @example 4084084084084081
-             */
-            pan: string;
-            /**
-             * @description Cardholder's name.
-             * @example Ada Obi
-             */
-            name: string;
-            /**
-             * @description Two digits, 01 to 12.
-             * @example 12
-             */
-            expiry_month: string;
-            /**
-             * @description Four digits. An expired card is declined with 20054, not rejected as invalid.
-             * @example 2035
-             */
-            expiry_year: string;
-            /**
-             * @description 3 or 4 digits. Used once, never stored.
-             * @example 408
-             */
-            cvv: string;
-        };
-        /** @description What payers are asked for: `required`, `optional` or `no`. */
-        CollectRequest: {
-            /**
-             * @description Default `required`.
-             * @example required
-             */
-            name?: components["schemas"]["Asked"];
-            /**
-             * @description Default `required`.
-             * @example required
-             */
-            email?: components["schemas"]["Asked"];
-            /**
-             * @description Default `no`.
-             * @example optional
-             */
-            phone?: components["schemas"]["Asked"];
-        };
-        CreatePaymentRequest: components["schemas"]["CardPaymentRequest"] | components["schemas"]["VirtualAccountPaymentRequest"] | components["schemas"]["PayoutRequest"] | components["schemas"]["CardCheckRequest"];
-        CreateVirtualAccountRequest: components["schemas"]["StaticAccountRequest"] | components["schemas"]["BusinessAccountRequest"] | components["schemas"]["DynamicAccountRequest"];
-        /** @description Credit an unapplied transfer to your wallet. */
-        CreditUnappliedRequest: {
-            /**
-             * @description The reason. Stored with the decision.
-             * @example Paid twice
-             */
-            reason: string;
-        };
-        /** @description Has no fields: send an empty object or no body. */
-        DeactivateRequest: Record<string, never>;
-        /** @description The bank account that money is returned to. */
-        DestinationRequest: {
-            /**
-             * @description Full name of the account's holder.
-             * @example Bisi Ojo
-             */
-            name: string;
-            /**
-             * @description Exactly 10 digits.
-             * @example 0123456789
-             */
-            account_number: string;
-            /**
-             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
-             * @example 058
-             */
-            bank_code: string;
-        };
-        /** @description An account with a new number for each payment. */
-        DynamicAccountRequest: {
-            /**
-             * @description `static` or `dynamic`.
-             * @example dynamic
-             * @enum {string}
-             */
-            type: "dynamic";
-            /**
-             * @description Your unique reference of the account, and its idempotency key.
-             * @example customer-7
-             */
-            reference: string;
-            /**
-             * Format: email
-             * @description E-mail address.
-             * @example ada@shop.example
-             */
-            email: string;
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * @description First name.
-             * @example Ada
-             */
-            first_name: string;
-            /**
-             * @description Last name.
-             * @example Obi
-             */
-            last_name: string;
-            /**
-             * @description `individual` (the default) or `business`.
-             * @example individual
-             * @enum {string}
-             */
-            account_type?: "individual";
-            /** @description Address. Optional for a dynamic account. */
-            address?: components["schemas"]["AddressRequest"];
-            /**
-             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            middle_name?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            phone_number?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            dob?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            gender?: string;
-            /**
-             * @description Ignored.
-             * @example any value
-             */
-            bvn?: string;
-        };
-        /** @description Has no fields: send an empty object or no body. */
-        EndRequest: Record<string, never>;
-        /** @description The answers of your receiver, or your answer to the question. */
-        ExamAnswersRequest: {
-            /**
-             * @description All answers. Leave out requests that you didn't send.
-             * @example [
-             *       {
-             *         "request": 1,
-             *         "status": 204,
-             *         "ms": 12
-             *       }
-             *     ]
-             */
-            answers?: {
-                /**
-                 * Format: int64
-                 * @description Its `number`.
-                 * @example 1
-                 */
-                request: number;
-                /**
-                 * Format: int64
-                 * @description The HTTP status. Absent without an answer.
-                 * @example 204
-                 */
-                status?: number;
-                /**
-                 * @description Why there was no answer. Required without a `status`. `hung_up` for requests of that manner.
-                 * @example timeout
-                 * @enum {string}
-                 */
-                error?: "timeout" | "blocked_address" | "tls_certificate" | "tls_error" | "dns_error" | "connection_refused" | "connection_reset" | "disconnected" | "bad_answer" | "network_error" | "hung_up";
-                /**
-                 * Format: int64
-                 * @description Milliseconds until the end of the headers, without the pauses of `in_pieces`.
-                 * @example 12
-                 */
-                ms: number;
-            }[];
-            /**
-             * @description Your answer to `question`, once the exam has ended. It doesn't change the result.
-             * @example 1
-             */
-            acted?: components["schemas"]["ExamActed"];
-        };
-        /** @description What to examine. */
-        ExamRequest: {
-            /**
-             * @description `endpoint`: the service sends the requests to your webhook URL. `client`: your tool sends them.
-             * @example client
-             */
-            target: components["schemas"]["ExamTarget"];
-            /**
-             * @description `client`: the live listener whose key signs the requests.
-             * @example ada-laptop
-             */
-            listener?: string;
-        };
-        /** @description Change a payment link. `null` removes an optional field. */
-        LinkChangeRequest: {
-            /**
-             * @description What is paid for. One line, 1 to 80 characters.
-             * @example Bookbinding workshop
-             */
-            title?: string;
-            /**
-             * @description Up to 500 characters. Line breaks are kept.
-             * @example Two days in Yaba, material included.
-             */
-            description?: string | null;
-            /**
-             * @description `card`, `virtual_account`, in the order of the page. Default: both.
-             * @example [
-             *       "card",
-             *       "virtual_account"
-             *     ]
-             */
-            payment_methods?: components["schemas"]["PaymentMethod"][] | null;
-            /**
-             * @description The `id` of one of your active dynamic virtual accounts. Default: an account for links, which is created when it is first needed.
-             * @example 01980a5e-7b00-7c00-8000-000000000003
-             */
-            payment_method_id?: string | null;
-            /**
-             * Format: int64
-             * @description Seconds that an account number accepts a payer's transfer. Default 1800; at most 3600 with `max_uses`.
-             * @example 1800
-             */
-            transfer_window?: number | null;
-            /**
-             * Format: int64
-             * @description How many payments may succeed. Default: no limit.
-             * @example 20
-             */
-            max_uses?: number | null;
-            /**
-             * Format: date-time
-             * @description The last moment at which a payment can be begun: 5 minutes to 5 years ahead. Default: never.
-             * @example 2030-05-02T08:00:00Z
-             */
-            expires_at?: string | null;
-            /**
-             * Format: uri
-             * @description The page that the payer is sent to after success. Absolute, without credentials; https in production.
-             * @example https://shop.example/thanks
-             */
-            redirect_url?: string | null;
-            /** @description What payers are asked for. */
-            collect?: components["schemas"]["CollectRequest"] | null;
-            /**
-             * @description Up to 3 questions of yours. Answers have up to 200 characters.
-             * @example [
-             *       {
-             *         "key": "size",
-             *         "label": "T-shirt size",
-             *         "required": true
-             *       }
-             *     ]
-             */
-            custom_fields?: {
-                /**
-                 * @description The name of the answer. Unique within the link.
-                 * @example size
-                 */
-                key: string;
-                /**
-                 * @description The question, as payers read it.
-                 * @example T-shirt size
-                 */
-                label: string;
-                /**
-                 * @description Whether payers must answer.
-                 * @example true
-                 */
-                required: boolean;
-            }[] | null;
-            /**
-             * @description Plain text for the receipt.
-             * @example See you in May!
-             */
-            success_message?: string | null;
-            /**
-             * @description Plain text for every page of the link.
-             * @example help@ada.example
-             */
-            support_contact?: string | null;
-        };
-        /** @description The payer of a link with `max_uses: 1`. */
-        LinkCustomerRequest: {
-            /**
-             * @description Your reference of the customer.
-             * @example customer-7
-             */
-            reference: string;
-            /**
-             * Format: email
-             * @description E-mail address.
-             * @example ada@shop.example
-             */
-            email: string;
-            /**
-             * @description Full name.
-             * @example Ada Obi
-             */
-            name?: string;
-        };
-        /** @description Create a payment link. */
-        LinkRequest: {
-            /**
-             * @description What is paid for. One line, 1 to 80 characters.
-             * @example Bookbinding workshop
-             */
-            title: string;
-            /**
-             * @description Your unique reference of the link, and its idempotency key.
-             * @example workshop-may
-             */
-            reference: string;
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * @description Up to 500 characters. Line breaks are kept.
-             * @example Two days in Yaba, material included.
-             */
-            description?: string;
-            /**
-             * @description `card`, `virtual_account`, in the order of the page. Default: both.
-             * @example [
-             *       "card",
-             *       "virtual_account"
-             *     ]
-             */
-            payment_methods?: components["schemas"]["PaymentMethod"][];
-            /**
-             * @description The `id` of one of your active dynamic virtual accounts. Default: an account for links, which is created when it is first needed.
-             * @example 01980a5e-7b00-7c00-8000-000000000003
-             */
-            payment_method_id?: string;
-            /**
-             * Format: int64
-             * @description Seconds that an account number accepts a payer's transfer. Default 1800; at most 3600 with `max_uses`.
-             * @example 1800
-             */
-            transfer_window?: number;
-            /**
-             * Format: int64
-             * @description How many payments may succeed. Default: no limit.
-             * @example 20
-             */
-            max_uses?: number;
-            /**
-             * Format: date-time
-             * @description The last moment at which a payment can be begun: 5 minutes to 5 years ahead. Default: never.
-             * @example 2030-05-02T08:00:00Z
-             */
-            expires_at?: string;
-            /**
-             * Format: uri
-             * @description The page that the payer is sent to after success. Absolute, without credentials; https in production.
-             * @example https://shop.example/thanks
-             */
-            redirect_url?: string;
-            /** @description What payers are asked for. */
-            collect?: components["schemas"]["CollectRequest"];
-            /**
-             * @description Up to 3 questions of yours. Answers have up to 200 characters.
-             * @example [
-             *       {
-             *         "key": "size",
-             *         "label": "T-shirt size",
-             *         "required": true
-             *       }
-             *     ]
-             */
-            custom_fields?: {
-                /**
-                 * @description The name of the answer. Unique within the link.
-                 * @example size
-                 */
-                key: string;
-                /**
-                 * @description The question, as payers read it.
-                 * @example T-shirt size
-                 */
-                label: string;
-                /**
-                 * @description Whether payers must answer.
-                 * @example true
-                 */
-                required: boolean;
-            }[];
-            /**
-             * @description Plain text for the receipt.
-             * @example See you in May!
-             */
-            success_message?: string;
-            /**
-             * @description Plain text for every page of the link.
-             * @example help@ada.example
-             */
-            support_contact?: string;
-            /**
-             * Format: int64
-             * @description Minor units, for one unit. Either this or `amount_range` is required.
-             * @example 1500000
-             */
-            amount?: number;
-            /** @description The payer chooses the amount. */
-            amount_range?: components["schemas"]["AmountRangeRequest"];
-            /**
-             * Format: int64
-             * @description The payer chooses 1 to this many units. Only with `amount`. Default 1.
-             * @example 4
-             */
-            quantity_max?: number;
-            /** @description Who pays. Only with `max_uses: 1`; the payer isn't asked for it. */
-            customer?: components["schemas"]["LinkCustomerRequest"];
-            /**
-             * @description The end of the address, unique in the installation. Not with `max_uses: 1`. Default: 12 random characters.
-             * @example bookbinding
-             */
-            slug?: string;
-        };
-        /** @description The listener to begin. */
-        ListenerRequest: {
-            /**
-             * @description Your name for it. The same name continues the same listener.
-             * @example ada-laptop
-             */
-            name: string;
-            /**
-             * @description The kinds of events to copy. By default payment.success, payment.failed, payment.mismatch, payout.success, payout.failed.
-             * @example [
-             *       "payment.success",
-             *       "payment.failed"
-             *     ]
-             */
-            events?: components["schemas"]["EventName"][];
-        };
-        /** @description If you send any of these fields, `reference` and `email` are required. */
-        PayerRequest: {
-            /**
-             * @description Your reference of the customer. Required with `name` or `email`.
-             * @example customer-7
-             */
-            reference?: string;
-            /**
-             * @description Full name.
-             * @example Ada Obi
-             */
-            name?: string;
-            /**
-             * Format: email
-             * @description Required with `reference` or `name`.
-             * @example ada@shop.example
-             */
-            email?: string;
-        };
-        /** @description Pay out to a bank account. */
-        PayoutRequest: {
-            /**
-             * @description The kind of request. Determines which fields the request has.
-             * @example payout
-             * @enum {string}
-             */
-            request_type: "payout";
-            /**
-             * @description Your unique reference of the transaction, and its idempotency key.
-             * @example order-1042
-             */
-            reference: string;
-            /**
-             * Format: int64
-             * @description Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.
-             * @example 50000
-             */
-            amount: number;
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /** @description The beneficiary. */
-            customer: components["schemas"]["BeneficiaryRequest"];
-            /**
-             * @description Free text.
-             * @example Two books
-             */
-            narration?: string;
-            /**
-             * @description The payer's IPv4 or IPv6 address, for fraud scoring.
-             * @example 203.0.113.7
-             */
-            payment_ip?: string;
-            /**
-             * @description Reserved for future use.
-             * @example regular
-             * @enum {string}
-             */
-            authorization_type?: "regular";
-            /**
-             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-        };
-        /** @description What was received, and how long to wait. Has no required fields. */
-        PollRequest: {
-            /**
-             * @description `event_id` of each event that you received. Those are not returned again.
-             * @example [
-             *       "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"
-             *     ]
-             */
-            ack?: string[];
-            /**
-             * Format: int64
-             * @description Seconds to wait for an event if there is none. By default 10.
-             * @example 10
-             */
-            wait?: number;
-        };
-        /** @description Refund a payment or part of it. */
-        RefundRequest: {
-            /**
-             * @description Your unique reference of the refund, and its idempotency key.
-             * @example refund-9
-             */
-            reference: string;
-            /**
-             * Format: int64
-             * @description Minor units, up to the amount left. Default: everything left.
-             * @example 20000
-             */
-            amount?: number;
-            /**
-             * @description Free text.
-             * @example One book came back
-             */
-            reason?: string;
-            /** @description Only for transfer payments whose sender's account is unknown. */
-            destination?: components["schemas"]["DestinationRequest"];
-        };
-        /** @description Where to resend the event. Has no required fields. */
-        ResendRequest: {
-            /**
-             * @description `endpoint`, your listeners, or both. In production only `endpoint`, which is also the default there; in the sandbox the default is `both`.
-             * @example endpoint
-             * @enum {string}
-             */
-            to?: "endpoint" | "listeners" | "both";
-        };
-        /** @description The account to look up. */
-        ResolveBeneficiaryRequest: {
-            /**
-             * @description Exactly 10 digits.
-             * @example 0123456789
-             */
-            account_number: string;
-            /**
-             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
-             * @example 058
-             */
-            bank_code: string;
-        };
-        /** @description Return an unapplied transfer to its sender. */
-        ReturnUnappliedRequest: {
-            /**
-             * @description The reason. Stored with the decision and sent to the bank as the narration.
-             * @example Paid twice
-             */
-            reason: string;
-            /** @description The account to return it to. Required if the bank didn't name an account of the sender that payouts can reach; otherwise not allowed. */
-            destination?: components["schemas"]["DestinationRequest"];
-        };
-        /** @description The transfer that the bank would report. */
-        SimulateRequest: {
-            /**
-             * @description Of `virtual_account_details`, or of a static account.
-             * @example 1000000014
-             */
-            account_number: string;
-            /**
-             * Format: int64
-             * @description Minor units.
-             * @example 50000
-             */
-            amount: number;
-            /**
-             * @description The sender's name. Default: a sandbox sender.
-             * @example Ada Obi
-             */
-            sender_name?: string;
-            /**
-             * @description The sender's account, 10 digits, with `sender_bank_code`. Default: unknown.
-             * @example 0123456789
-             */
-            sender_account_number?: string;
-            /**
-             * @description The sender's bank. A code that GET /api/banks doesn't list makes the sender unknown.
-             * @example 058
-             */
-            sender_bank_code?: string;
-        };
-        /** @description Responses never contain its number or CVV. */
-        SourceRequest: {
-            /**
-             * @description Always `card`.
-             * @example card
-             * @enum {string}
-             */
-            type: "card";
-            /**
-             * @description Card number: 12 to 19 digits that pass the Luhn check. Spaces are ignored.
-             * @example 4084084084084081
-             */
-            pan: string;
-            /**
-             * @description Cardholder's name.
-             * @example Ada Obi
-             */
-            name: string;
-            /**
-             * @description Two digits, 01 to 12.
-             * @example 12
-             */
-            expiry_month: string;
-            /**
-             * @description Four digits. An expired card is declined with 20054, not rejected as invalid.
-             * @example 2035
-             */
-            expiry_year: string;
-            /**
-             * @description 3 or 4 digits. Used once, never stored.
-             * @example 408
-             */
-            cvv: string;
-            /** @description The cardholder's address. */
-            billing_address?: components["schemas"]["BillingAddressRequest"];
-        };
-        /** @description An account with a permanent number for one customer. */
-        StaticAccountRequest: {
-            /**
-             * @description `static` or `dynamic`.
-             * @example static
-             * @enum {string}
-             */
-            type: "static";
-            /**
-             * @description Your unique reference of the account, and its idempotency key.
-             * @example customer-7
-             */
-            reference: string;
-            /**
-             * Format: email
-             * @description E-mail address.
-             * @example ada@shop.example
-             */
-            email: string;
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /** @description Address. */
-            address: components["schemas"]["AddressRequest"];
-            /**
-             * @description First name.
-             * @example Ada
-             */
-            first_name: string;
-            /**
-             * @description Middle name.
-             * @example Ngozi
-             */
-            middle_name: string;
-            /**
-             * @description Last name.
-             * @example Obi
-             */
-            last_name: string;
-            /**
-             * @description 1 to 11 characters.
-             * @example 08012345678
-             */
-            phone_number: string;
-            /**
-             * Format: date
-             * @description Date of birth, YYYY-MM-DD; in the past.
-             * @example 1990-12-31
-             */
-            dob: string;
-            /**
-             * @description `male` or `female`.
-             * @example female
-             * @enum {string}
-             */
-            gender: "male" | "female";
-            /**
-             * @description Bank Verification Number: 11 digits. Stored encrypted and never returned.
-             * @example 22212345678
-             */
-            bvn: string;
-            /**
-             * @description `individual` (the default) or `business`.
-             * @example individual
-             * @enum {string}
-             */
-            account_type?: "individual";
-            /**
-             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-        };
-        /** @description Options for 3-D Secure. */
-        ThreeDSecureRequest: {
-            /**
-             * @description `true` requests 3-D Secure. Default `false`.
-             * @example true
-             */
-            enabled?: boolean;
-            /**
-             * @description `no_challenge` requests the frictionless flow; every other value challenges the payer.
-             * @example challenge_mandated
-             * @enum {string}
-             */
-            challenge_preference?: "challenge_mandated" | "challenge_preferred" | "no_preference" | "no_challenge";
-        };
-        /** @description Take a payment by bank transfer. */
-        VirtualAccountPaymentRequest: {
-            /**
-             * @description The kind of request. Determines which fields the request has.
-             * @example payment
-             * @enum {string}
-             */
-            request_type: "payment";
-            /**
-             * @description How the payer pays.
-             * @example virtual_account
-             * @enum {string}
-             */
-            payment_method: "virtual_account";
-            /**
-             * @description Your unique reference of the transaction, and its idempotency key.
-             * @example order-1042
-             */
-            reference: string;
-            /**
-             * Format: int64
-             * @description Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.
-             * @example 50000
-             */
-            amount: number;
-            /**
-             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * @description The `id` of one of your active virtual accounts.
-             * @example 01980a5e-7b00-7c00-8000-000000000003
-             */
-            payment_method_id: string;
-            /**
-             * Format: int64
-             * @description Seconds that the account number accepts the transfer.
-             * @example 900
-             */
-            expiry_duration: number;
-            /**
-             * @description Free text.
-             * @example Two books
-             */
-            narration?: string;
-            /**
-             * @description The payer's IPv4 or IPv6 address, for fraud scoring.
-             * @example 203.0.113.7
-             */
-            payment_ip?: string;
-            /**
-             * @description Reserved for future use.
-             * @example regular
-             * @enum {string}
-             */
-            authorization_type?: "regular";
-            /**
-             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-            /** @description The payer. */
-            customer?: components["schemas"]["PayerRequest"];
-        };
-        /** @description Has no fields: send an empty object or no body. */
-        VoidRequest: Record<string, never>;
-        /** @description A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet, are left out. */
-        Payment: {
-            /**
-             * @description The kind of transaction.
-             * @example payment
-             */
-            request_type: components["schemas"]["RequestType"];
-            /**
-             * Format: uuid
-             * @description Our identifier of the transaction.
-             * @example 01980a5e-7b00-7c00-8000-000000000001
-             */
-            id: string;
-            /**
-             * @description Your reference. Of a payment of a link: `pl_` and its own id.
-             * @example order-1042
-             */
-            reference: string;
-            /**
-             * Format: uuid
-             * @description The payment link that it was made at. Payments of links.
-             * @example 01980a5e-a3e0-7c00-8000-000000000006
-             */
-            payment_link_id?: string;
-            /**
-             * @description Your reference of that link.
-             * @example workshop-may
-             */
-            payment_link_reference?: string;
-            /**
-             * @description `success` and `failed` are final.
-             * @example pending
-             */
-            status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
-             * @example 10000
-             */
-            response_code: string;
-            /**
-             * @description The outcome in words.
-             * @example Payment completed
-             */
-            response_summary: string;
-            /**
-             * @description The acquirer's or bank's own response code.
-             * @example 00
-             */
-            gateway_code?: string;
-            /**
-             * @description After a decline, whether a retry can succeed: `retry` or `do_not_retry`.
-             * @example retry
-             */
-            gateway_recommendation?: string;
-            /**
-             * @description The acquirer's identifier.
-             * @example 102828035606231591055
-             */
-            acquirer_transaction_id?: string;
-            /**
-             * @description The issuer's authorisation code. Cards.
-             * @example 591055
-             */
-            authorization_code?: string;
-            /**
-             * @description RRN. Cards.
-             * @example 632422000001
-             */
-            retrieval_reference_number?: string;
-            /**
-             * @description STAN. Cards.
-             * @example 000001
-             */
-            system_trace_audit_number?: string;
-            /**
-             * Format: int64
-             * @description Minor units; 0 for a card check.
-             * @example 50000
-             */
-            amount: number;
-            /**
-             * Format: int64
-             * @description Amount authorised by the issuer, minor units. Card payments with `capture: false`.
-             * @example 50000
-             */
-            amount_authorized?: number;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * Format: date-time
-             * @description When it was created.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            payment_timestamp: string;
-            /**
-             * @description How the payer pays. Payments.
-             * @example card
-             */
-            payment_method?: components["schemas"]["PaymentMethod"];
-            /**
-             * Format: int64
-             * @description Processing fee, minor units. Payments and payouts.
-             * @example 750
-             */
-            fee?: number;
-            /**
-             * @description Payments.
-             * @example none
-             */
-            refund_status?: components["schemas"]["RefundStatus"];
-            /**
-             * @description Progress of the settlement to your wallet. Once it is in a batch.
-             * @example initiated
-             */
-            settle_status?: components["schemas"]["SettleStatus"];
-            /**
-             * @description Text on the cardholder's statement. Cards.
-             * @example Ada Books
-             */
-            merchant_descriptor?: string;
-            /** @description The card. Card payments and card checks. */
-            source?: components["schemas"]["CardShown"];
-            /** @description The account that the payer transfers to. Virtual accounts. */
-            virtual_account_details?: components["schemas"]["TransferDetails"];
-            /**
-             * Format: int64
-             * @description Captured so far. Card payments.
-             * @example 50000
-             */
-            total_amount_captured?: number;
-            /**
-             * Format: int64
-             * @description Amount that can still be refunded. Payments.
-             * @example 50000
-             */
-            total_amount_available_to_refund?: number;
-            /**
-             * Format: int64
-             * @description Refunded so far. Payments.
-             * @example 0
-             */
-            total_amount_refunded?: number;
-            /**
-             * Format: uri
-             * @description Send the payer here for 3-D Secure. While the challenge is open.
-             * @example https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8
-             */
-            redirect_link?: string;
-            /** @description Payer or beneficiary. */
-            customer?: components["schemas"]["Customer"];
-            /** @description The part of a successful payout that the bank has returned. Its status stays `success`. */
-            reversal?: components["schemas"]["Reversal"];
-            /**
-             * @description Your free text. Present if you sent any.
-             * @example Two books
-             */
-            narration?: string;
-            /**
-             * @description Your own keys and values, as you sent them. Present if you sent any.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-            /**
-             * Format: date-time
-             * @description When `status` became `success` or `failed`. Once it is final.
-             * @example 2026-01-31T08:00:01.250Z
-             */
-            completed_at?: string;
-            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
-            warnings?: components["schemas"]["Warning"][];
-        };
-        /** @description A card, as far as it may be shown. */
-        CardShown: {
-            /**
-             * @description Always `card`.
-             * @example card
-             * @enum {string}
-             */
-            type: "card";
-            /**
-             * @description Brand, or UNKNOWN.
-             * @example VISA
-             */
-            card_type: string;
-            /**
-             * @description First six digits.
-             * @example 408408
-             */
-            card_bin: string;
-            /**
-             * @description Last four digits.
-             * @example 4081
-             */
-            card_last4: string;
-            /**
-             * @description Two digits.
-             * @example 12
-             */
-            expiry_month: string;
-            /**
-             * @description Four digits.
-             * @example 2035
-             */
-            expiry_year: string;
-        };
-        /** @description Where a payment is transferred to, and what arrived. */
-        TransferDetails: {
-            /**
-             * @description The account number for the payer's transfer.
-             * @example 1000000014
-             */
-            account_number: string;
-            /**
-             * @description The bank that hosts it.
-             * @example Wema Bank
-             */
-            bank: string;
-            /**
-             * @description Name on the account.
-             * @example Ada Obi
-             */
-            account_name: string;
-            /**
-             * @description Minor units, as text.
-             * @example 50000
-             */
-            expected_amount: string;
-            /**
-             * @description Empty until the transfer arrives.
-             * @example 50000
-             */
-            amount_received: string;
-            /**
-             * Format: date-time
-             * @description When the session expires.
-             * @example 2026-01-31T08:15:00.000Z
-             */
-            expires_at: string;
-            /**
-             * @description All but `pending` are final.
-             * @example pending
-             * @enum {string}
-             */
-            status: "pending" | "success" | "mismatch" | "expired" | "failed";
-        };
-        /** @description Payer or beneficiary. */
-        Customer: {
-            /**
-             * @description Full name.
-             * @example Ada Obi
-             */
-            name?: string;
-            /**
-             * @description Payouts.
-             * @example 0123456789
-             */
-            account_number?: string;
-            /**
-             * @description Payouts: the bank's `code`.
-             * @example 058
-             */
-            bank_code?: string;
-            /**
-             * @description Payouts.
-             * @example Guaranty Trust Bank
-             */
-            bank_name?: string;
-            /**
-             * @description Your reference of the customer.
-             * @example customer-7
-             */
-            merchant_reference?: string;
-        };
-        /** @description The part of a successful payout that the bank has returned. It was credited to your wallet; the fee isn't returned. */
-        Reversal: {
-            /**
-             * Format: int64
-             * @description Sum of all returns, minor units.
-             * @example 50000
-             */
-            amount: number;
-            /**
-             * Format: date-time
-             * @description When the last return was booked.
-             * @example 2026-01-31T09:00:00.000Z
-             */
-            at: string;
-            /**
-             * @description The bank's reason for the last return.
-             * @example Account closed
-             */
-            reason: string;
-        };
-        /** @description Something that is valid, but probably a mistake. */
-        Warning: {
-            /**
-             * @description What looks like a mistake.
-             * @example amount_below_one_unit
-             */
-            code: string;
-            /**
-             * @description What was read, and what to send if something else was meant.
-             * @example amount is 25 minor units: NGN 0.25. For NGN 25.00, send 2500.
-             */
-            message: string;
-        };
-        /** @description A page of transactions, newest first. */
-        PaymentList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["Payment"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description A refund. */
-        Refund: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the refund.
-             * @example 01980a5e-9440-7c00-8000-000000000002
-             */
-            id: string;
-            /**
-             * @description Your reference of the refund.
-             * @example refund-9
-             */
-            reference: string;
-            /**
-             * @description Your reference of the payment.
-             * @example order-1042
-             */
-            payment_reference: string;
-            /**
-             * @description `success` and `failed` are final.
-             * @example pending
-             */
-            status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description Outcome code, as of payments.
-             * @example 10000
-             */
-            response_code: string;
-            /**
-             * @description The outcome in words.
-             * @example Payment completed
-             */
-            response_summary: string;
-            /**
-             * Format: int64
-             * @description Minor units.
-             * @example 20000
-             */
-            amount: number;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * Format: date-time
-             * @description When it was requested.
-             * @example 2026-01-31T08:05:00.000Z
-             */
-            created_at: string;
-            /**
-             * @description The acquirer's or bank's own response code.
-             * @example 00
-             */
-            gateway_code?: string;
-            /**
-             * @description Your reason.
-             * @example One book came back
-             */
-            reason?: string;
-            /** @description Where the money goes. Refunds of transfer payments. */
-            destination?: components["schemas"]["RefundDestination"];
-            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
-            warnings?: components["schemas"]["Warning"][];
-        };
-        /** @description The account that a transfer payment is refunded to. */
-        RefundDestination: {
-            /**
-             * @description Name of the account's holder.
-             * @example Bisi Ade
-             */
-            name: string;
-            /**
-             * @description 10 digits.
-             * @example 0123456789
-             */
-            account_number: string;
-            /**
-             * @description The bank's `code`.
-             * @example 058
-             */
-            bank_code: string;
-        };
-        /** @description A page of refunds, newest first. */
-        RefundList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["Refund"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description An account that receives money. */
-        VirtualAccount: {
-            /**
-             * Format: uuid
-             * @description Our identifier: the `payment_method_id` of payments.
-             * @example 01980a5e-7b00-7c00-8000-000000000003
-             */
-            id: string;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * @description An inactive account accepts nothing.
-             * @example active
-             */
-            status: components["schemas"]["VirtualAccountStatus"];
-            /**
-             * @description Your reference.
-             * @example customer-7
-             */
-            reference: string;
-            /** @description The account's holder. */
-            customer: components["schemas"]["AccountHolder"];
-            /**
-             * @description Your own keys and values, as you sent them. Present if you sent any.
-             * @example {
-             *       "order": "1042",
-             *       "shop": "Lagos"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string;
-            };
-        };
-        /** @description The holder of a virtual account. */
-        AccountHolder: {
-            /**
-             * @description Full name.
-             * @example Ada Ngozi Obi
-             */
-            name: string;
-            /**
-             * @description The number to transfer to. Of a dynamic account that of its open session while exactly one is open, and empty otherwise.
-             * @example 1000000014
-             */
-            account_number: string;
-            /**
-             * @description The bank that hosts it.
-             * @example 035
-             */
-            bank_code: string;
-            /**
-             * @description E-mail address.
-             * @example ada@shop.example
-             */
-            email: string;
-            /**
-             * @description Your reference.
-             * @example customer-7
-             */
-            reference: string;
-        };
-        /** @description A page of virtual accounts, newest first. */
-        VirtualAccountList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["VirtualAccount"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description A simulated transfer arrived. */
-        Simulated: {
-            /**
-             * @description Always `true`.
-             * @example true
-             */
-            success: boolean;
-            /**
-             * @description What happened to the transfer.
-             * @example Payment simulated: NGN 500.00 arrived at 1000000014 and completed its payment.
-             */
-            message: string;
-        };
-        /** @description A page of unapplied transfers, newest first. */
-        UnappliedTransferList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["UnappliedTransfer"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description A transfer that matches no payment. It stays open until it is credited to your wallet or returned. */
-        UnappliedTransfer: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the unapplied transfer.
-             * @example 01980a5e-9c10-7000-8000-000000000005
-             */
-            id: string;
-            /**
-             * @description The account number that received it.
-             * @example 1000000014
-             */
-            account_number: string;
-            /**
-             * Format: int64
-             * @description Minor units.
-             * @example 40000
-             */
-            amount: number;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * Format: date-time
-             * @description When it arrived.
-             * @example 2026-01-31T08:10:00.000Z
-             */
-            received_at: string;
-            /** @description The sender, if the bank named it. */
-            sender: components["schemas"]["Sender"];
-            /**
-             * @description Why it matches no payment: another amount than expected, after the payment's end, a second transfer, an inactive account, another currency, or a number of no account that we assigned to yours later.
-             * @example mismatch
-             * @enum {string}
-             */
-            why: "mismatch" | "late" | "second" | "inactive" | "other_currency" | "assigned";
-            /**
-             * @description `credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it back.
-             * @example open
-             */
-            state: components["schemas"]["UnappliedTransferState"];
-            /**
-             * @description Your reference of the payment that it was meant for, if there is one.
-             * @example order-1047
-             */
-            payment_reference?: string;
-            /**
-             * @description Why it was credited or returned; of an open one, why the bank refused its return or sent it back.
-             * @example Paid twice
-             */
-            reason?: string;
-            /**
-             * Format: date-time
-             * @description When it was credited or returned.
-             * @example 2026-01-31T09:00:00.000Z
-             */
-            decided_at?: string;
-            /**
-             * @description The reference of the payout that returns it, or which came back.
-             * @example return_01980a5e9c1070008000000000000005
-             */
-            return_reference?: string;
-        };
-        /** @description The sender of a transfer. Fields that the bank did not send are left out. */
-        Sender: {
-            /**
-             * @description Name.
-             * @example Bisi Ojo
-             */
-            name?: string;
-            /**
-             * @description Account number, as the bank sent it.
-             * @example 0123456789
-             */
-            account_number?: string;
-            /**
-             * @description Bank code: `code` if GET /api/banks lists the bank.
-             * @example 058
-             */
-            bank_code?: string;
-        };
-        /** @description A page of settlement batches, newest first. */
-        SettlementList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["Settlement"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description A settlement batch: the payments of a business day in one currency. `net` is `gross - fees - refunds - brought_forward + carried_forward`. */
-        Settlement: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the batch.
-             * @example 01980a5e-9440-7c00-8000-000000000004
-             */
-            id: string;
-            /**
-             * @description Counts the batches of one day and currency, from 1.
-             * @example 1
-             */
-            number: number;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * Format: date
-             * @description The business day, Africa/Lagos.
-             * @example 2026-01-31
-             */
-            day: string;
-            /**
-             * @description `released` and `rejected` are final.
-             * @example initiated
-             */
-            status: components["schemas"]["SettleStatus"];
-            /**
-             * Format: int64
-             * @description Captured or received, minor units.
-             * @example 50000
-             */
-            gross: number;
-            /**
-             * Format: int64
-             * @description Fees of its payments.
-             * @example 750
-             */
-            fees: number;
-            /**
-             * Format: int64
-             * @description Refunds that are netted in it.
-             * @example 10000
-             */
-            refunds: number;
-            /**
-             * Format: int64
-             * @description Amount credited to your wallet.
-             * @example 39250
-             */
-            net: number;
-            /**
-             * @description Number of payments.
-             * @example 1
-             */
-            count: number;
-            /**
-             * Format: date-time
-             * @description When it was created.
-             * @example 2026-02-01T00:10:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: int64
-             * @description Not covered by earlier batches. Present if above zero.
-             * @example 5000
-             */
-            brought_forward?: number;
-            /**
-             * Format: int64
-             * @description Not covered by this batch. Present if above zero.
-             * @example 5000
-             */
-            carried_forward?: number;
-            /**
-             * Format: date-time
-             * @description When its net was credited to your wallet.
-             * @example 2026-02-02T09:00:00.000Z
-             */
-            released_at?: string;
-        };
-        /** @description A settlement batch with a page of its items. */
-        SettlementWithItems: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the batch.
-             * @example 01980a5e-9440-7c00-8000-000000000004
-             */
-            id: string;
-            /**
-             * @description Counts the batches of one day and currency, from 1.
-             * @example 1
-             */
-            number: number;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * Format: date
-             * @description The business day, Africa/Lagos.
-             * @example 2026-01-31
-             */
-            day: string;
-            /**
-             * @description `released` and `rejected` are final.
-             * @example initiated
-             */
-            status: components["schemas"]["SettleStatus"];
-            /**
-             * Format: int64
-             * @description Captured or received, minor units.
-             * @example 50000
-             */
-            gross: number;
-            /**
-             * Format: int64
-             * @description Fees of its payments.
-             * @example 750
-             */
-            fees: number;
-            /**
-             * Format: int64
-             * @description Refunds that are netted in it.
-             * @example 10000
-             */
-            refunds: number;
-            /**
-             * Format: int64
-             * @description Amount credited to your wallet.
-             * @example 39250
-             */
-            net: number;
-            /**
-             * @description Number of payments.
-             * @example 1
-             */
-            count: number;
-            /**
-             * Format: date-time
-             * @description When it was created.
-             * @example 2026-02-01T00:10:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: int64
-             * @description Not covered by earlier batches. Present if above zero.
-             * @example 5000
-             */
-            brought_forward?: number;
-            /**
-             * Format: int64
-             * @description Not covered by this batch. Present if above zero.
-             * @example 5000
-             */
-            carried_forward?: number;
-            /**
-             * Format: date-time
-             * @description When its net was credited to your wallet.
-             * @example 2026-02-02T09:00:00.000Z
-             */
-            released_at?: string;
-            /** @description Its items, oldest first. */
-            items: components["schemas"]["SettlementItemList"];
-        };
-        /** @description A page of items, in the order of the statement. */
-        SettlementItemList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["SettlementItem"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, later ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`. */
-        SettlementItem: {
-            /**
-             * @description A payment, a refund, or an amount carried from one batch to another.
-             * @example payment
-             * @enum {string}
-             */
-            kind: "payment" | "refund" | "brought_forward" | "carried_forward";
-            /**
-             * @description Your reference of the payment or refund; else empty.
-             * @example order-1042
-             */
-            reference: string;
-            /**
-             * Format: int64
-             * @description Below zero for refunds and amounts brought forward.
-             * @example 50000
-             */
-            amount: number;
-            /**
-             * Format: int64
-             * @description Fee of the payment; 0 for every other kind.
-             * @example 750
-             */
-            fee: number;
-            /**
-             * Format: int64
-             * @description What the line adds to the batch's net.
-             * @example 49250
-             */
-            net: number;
-        };
-        /** @description A payment link: what is paid for, how much, how often and until when. */
-        PaymentLink: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the link: the `payment_link_id` of its payments.
-             * @example 01980a5e-a3e0-7c00-8000-000000000006
-             */
-            id: string;
-            /**
-             * @description Your reference.
-             * @example workshop-may
-             */
-            reference: string;
-            /**
-             * @description Derived: the first that holds of `used_up`, `inactive`, `expired` and `active`.
-             * @example active
-             */
-            status: components["schemas"]["PaymentLinkStatus"];
-            /**
-             * Format: uri
-             * @description The address that you share with payers.
-             * @example https://pay.example/l/k7wq3m9x2bdt
-             */
-            url: string;
-            /**
-             * @description The end of the address.
-             * @example k7wq3m9x2bdt
-             */
-            slug: string;
-            /**
-             * @description What is paid for.
-             * @example Bookbinding workshop
-             */
-            title: string;
-            /**
-             * @description More about it.
-             * @example Two days in Yaba, material included.
-             */
-            description?: string;
-            /**
-             * Format: int64
-             * @description For one unit, minor units. Without `amount_range`.
-             * @example 1500000
-             */
-            amount?: number;
-            /** @description The payer chooses the amount. */
-            amount_range?: components["schemas"]["AmountRange"];
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * @description The payer chooses 1 to this many units.
-             * @example 1
-             */
-            quantity_max: number;
-            /**
-             * @description In the order of the page.
-             * @example [
-             *       "card",
-             *       "virtual_account"
-             *     ]
-             */
-            payment_methods: components["schemas"]["PaymentMethod"][];
-            /**
-             * Format: uuid
-             * @description The virtual account that you named.
-             * @example 01980a5e-7b00-7c00-8000-000000000003
-             */
-            payment_method_id?: string;
-            /**
-             * @description Seconds that an account number accepts a payer's transfer.
-             * @example 1800
-             */
-            transfer_window: number;
-            /** @description What payers are asked for. */
-            collect: components["schemas"]["Collect"];
-            /** @description Who pays, if you named them. */
-            customer?: components["schemas"]["LinkCustomer"];
-            /** @description Your questions, if any. */
-            custom_fields?: components["schemas"]["CustomField"][];
-            /**
-             * @description How many payments may succeed. Without: no limit.
-             * @example 20
-             */
-            max_uses?: number;
-            /**
-             * Format: int64
-             * @description Payments that succeeded.
-             * @example 4
-             */
-            uses_paid: number;
-            /**
-             * Format: int64
-             * @description Payments that are pending.
-             * @example 1
-             */
-            uses_held: number;
-            /**
-             * Format: int64
-             * @description Uses that are neither paid nor held. With `max_uses`.
-             * @example 15
-             */
-            uses_left?: number;
-            /**
-             * Format: int64
-             * @description Sum of the payments that succeeded, minor units. Refunds are not deducted.
-             * @example 6000000
-             */
-            amount_paid: number;
-            /**
-             * Format: date-time
-             * @description The last moment at which a payment can be begun.
-             * @example 2030-05-02T08:00:00.000Z
-             */
-            expires_at?: string;
-            /**
-             * Format: uri
-             * @description Where the payer is sent after success.
-             * @example https://shop.example/thanks
-             */
-            redirect_url?: string;
-            /**
-             * @description On the receipt.
-             * @example See you in May!
-             */
-            success_message?: string;
-            /**
-             * @description On every page.
-             * @example help@ada.example
-             */
-            support_contact?: string;
-            /**
-             * @description Why the operator has blocked the link. It can't be activated until this is resolved.
-             * @example Prohibited goods
-             */
-            block_reason?: string;
-            /**
-             * Format: date-time
-             * @description When it was created.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When it was changed, deactivated or activated last.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            updated_at: string;
-            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
-            warnings?: components["schemas"]["Warning"][];
-        };
-        /** @description The amounts that the payer may choose, minor units. */
-        AmountRange: {
-            /**
-             * Format: int64
-             * @description The smallest.
-             * @example 50000
-             */
-            min: number;
-            /**
-             * Format: int64
-             * @description The largest.
-             * @example 5000000
-             */
-            max: number;
-            /**
-             * @description What the page proposes.
-             * @example [
-             *       100000,
-             *       250000
-             *     ]
-             */
-            suggested?: number[];
-        };
-        /** @description What payers are asked for. */
-        Collect: {
-            /**
-             * @description Full name.
-             * @example required
-             */
-            name: components["schemas"]["Asked"];
-            /**
-             * @description E-mail address.
-             * @example required
-             */
-            email: components["schemas"]["Asked"];
-            /**
-             * @description Phone number.
-             * @example no
-             */
-            phone: components["schemas"]["Asked"];
-        };
-        /** @description Who pays. */
-        LinkCustomer: {
-            /**
-             * @description Your reference of the customer.
-             * @example customer-7
-             */
-            reference: string;
-            /**
-             * @description E-mail address.
-             * @example ada@shop.example
-             */
-            email: string;
-            /**
-             * @description Full name.
-             * @example Ada Obi
-             */
-            name?: string;
-        };
-        /** @description A question of yours. */
-        CustomField: {
-            /**
-             * @description The name of the answer.
-             * @example size
-             */
-            key: string;
-            /**
-             * @description The question.
-             * @example T-shirt size
-             */
-            label: string;
-            /**
-             * @description Whether payers must answer.
-             * @example true
-             */
-            required: boolean;
-        };
-        /** @description A page of payment links, newest first. */
-        PaymentLinkList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["PaymentLink"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description A page of checkouts, newest first. */
-        CheckoutList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["Checkout"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description One payer at one link: who pays how much, and how often they tried. */
-        Checkout: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the checkout.
-             * @example 01980a5e-aba0-7c00-8000-000000000007
-             */
-            id: string;
-            /**
-             * Format: uuid
-             * @description The link.
-             * @example 01980a5e-a3e0-7c00-8000-000000000006
-             */
-            payment_link_id: string;
-            /**
-             * @description `paid` is final; `closed`: over without a payment.
-             * @example open
-             * @enum {string}
-             */
-            status: "open" | "paying" | "paid" | "closed";
-            /**
-             * Format: int64
-             * @description Total, minor units.
-             * @example 1500000
-             */
-            amount: number;
-            /**
-             * @description Units.
-             * @example 1
-             */
-            quantity: number;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /** @description What the payer entered, until it is erased. */
-            customer?: components["schemas"]["CheckoutCustomer"];
-            /**
-             * @description Answers to your questions, by `key`.
-             * @example {
-             *       "size": "M"
-             *     }
-             */
-            answers: Record<string, never>;
-            /**
-             * @description Payments begun so far.
-             * @example 2
-             */
-            attempts: number;
-            /**
-             * @description The payment that succeeded, else the last one. Absent before the first.
-             * @example pl_01980a5eb3707c008000000000000008
-             */
-            payment_reference?: string;
-            /**
-             * Format: date-time
-             * @description When it was begun.
-             * @example 2026-01-31T09:00:00.000Z
-             */
-            created_at: string;
-        };
-        /** @description What the payer entered. */
-        CheckoutCustomer: {
-            /**
-             * @description Full name.
-             * @example Ada Obi
-             */
-            name?: string;
-            /**
-             * @description E-mail address.
-             * @example ada@example.com
-             */
-            email?: string;
-            /**
-             * @description Phone number.
-             * @example 08031234567
-             */
-            phone?: string;
-        };
-        /** @description A page of events, newest first. */
-        EventRecordList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["EventRecord"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description An event and the state of its delivery. */
-        EventRecord: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the event.
-             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
-             */
-            event_id: string;
-            /**
-             * @description What happened.
-             * @example payment.success
-             */
-            event: components["schemas"]["EventName"];
-            /**
-             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days, `test_failed` for a test event.
-             * @example waiting
-             */
-            state: components["schemas"]["EventState"];
-            /**
-             * Format: date-time
-             * @description When it happened.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When your server answered with 2xx.
-             * @example 2026-01-31T08:00:00.250Z
-             */
-            delivered_at: string | null;
-            /**
-             * Format: date-time
-             * @description When the next attempt is due; null while one is under way.
-             * @example 2026-01-31T08:00:30.000Z
-             */
-            next_attempt_at: string | null;
-            /**
-             * @description Automatic and manual ones.
-             * @example 1
-             */
-            attempts_made: number;
-            /**
-             * @description A test event of the dashboard.
-             * @example false
-             */
-            is_test: boolean;
-            /** @description The object that the event is about; null for a test event. */
-            subject: components["schemas"]["EventSubject"] | null;
-        };
-        /** @description What an event is about. */
-        EventSubject: {
-            /**
-             * @description What it is.
-             * @example transaction
-             * @enum {string}
-             */
-            type: "transaction" | "refund" | "transfer" | "settlement";
-            /**
-             * Format: uuid
-             * @description Its identifier.
-             * @example 01980a5e-7b00-7c00-8000-000000000001
-             */
-            id: string;
-            /**
-             * @description Your reference of the payment, payout or refund; else null.
-             * @example order-1042
-             */
-            reference: string | null;
-            /**
-             * @description Of a transaction; else null.
-             * @example payment
-             */
-            request_type: components["schemas"]["RequestType"] | null;
-        };
-        /** @description An event with its body and its attempts. */
-        EventInDetail: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the event.
-             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
-             */
-            event_id: string;
-            /**
-             * @description What happened.
-             * @example payment.success
-             */
-            event: components["schemas"]["EventName"];
-            /**
-             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days, `test_failed` for a test event.
-             * @example waiting
-             */
-            state: components["schemas"]["EventState"];
-            /**
-             * Format: date-time
-             * @description When it happened.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When your server answered with 2xx.
-             * @example 2026-01-31T08:00:00.250Z
-             */
-            delivered_at: string | null;
-            /**
-             * Format: date-time
-             * @description When the next attempt is due; null while one is under way.
-             * @example 2026-01-31T08:00:30.000Z
-             */
-            next_attempt_at: string | null;
-            /**
-             * @description Automatic and manual ones.
-             * @example 1
-             */
-            attempts_made: number;
-            /**
-             * @description A test event of the dashboard.
-             * @example false
-             */
-            is_test: boolean;
-            /** @description The object that the event is about; null for a test event. */
-            subject: components["schemas"]["EventSubject"] | null;
-            /**
-             * @description The body exactly as it is sent in every attempt; null once it has been purged.
-             * @example {"event":"payment.success"}
-             */
-            body: string | null;
-            /** @description The stored attempts, oldest first. */
-            attempts: components["schemas"]["EventAttempt"][];
-        };
-        /** @description One attempt at a delivery. */
-        EventAttempt: {
-            /**
-             * @description 1 for the first.
-             * @example 1
-             */
-            number: number;
-            /**
-             * @description A resend or a test.
-             * @example false
-             */
-            is_manual: boolean;
-            /**
-             * Format: date-time
-             * @description When it started.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            started_at: string;
-            /**
-             * @description The HTTP status of your answer; null without one.
-             * @example 204
-             */
-            status: number | null;
-            /**
-             * @description The class of the failure; null after a success.
-             * @example timeout
-             */
-            error: string | null;
-            /**
-             * @description A description of the failure.
-             * @example No answer within 10 seconds.
-             */
-            explanation: string | null;
-            /**
-             * @description Milliseconds from the lookup of your host name to the end of your response's headers.
-             * @example 38.5
-             */
-            total_ms: number;
-            /**
-             * @description The first 2 KiB of your answer's body, with card numbers masked; null without a body, and once it has been purged.
-             * @example order not found
-             */
-            response_body: string | null;
-        };
-        /** @description A page of requests, newest first. */
-        RequestLogEntryList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["RequestLogEntry"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-        };
-        /** @description An API request in your log. */
-        RequestLogEntry: {
-            /**
-             * @description Its number in the log.
-             * @example 1042
-             */
-            id: number;
-            /**
-             * Format: date-time
-             * @description When it was answered.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            at: string;
-            /**
-             * @description The HTTP method.
-             * @example GET
-             */
-            method: string;
-            /**
-             * @description Path and query, with card numbers masked.
-             * @example /api/payments/order-1042
-             */
-            target: string;
-            /**
-             * @description The HTTP status of the response.
-             * @example 404
-             */
-            status: number;
-            /**
-             * @description The error code of the response; null for a success.
-             * @example not_found
-             */
-            code: string | null;
-            /**
-             * @description How long it took.
-             * @example 12
-             */
-            milliseconds: number;
-            /**
-             * @description The public id of the key pair.
-             * @example pk_sandbox_ada
-             */
-            key: string;
-            /**
-             * @description The response's `X-Request-Id`.
-             * @example 5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49
-             */
-            request_id: string;
-        };
-        /** @description Every currency. */
-        BalanceList: {
-            /** @description The balances. */
-            data: components["schemas"]["Balance"][];
-        };
-        /** @description What you have in one currency, in minor units. */
-        Balance: {
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * Format: int64
-             * @description Your wallet.
-             * @example 250000
-             */
-            available: number;
-            /**
-             * Format: int64
-             * @description Earned, and not released yet.
-             * @example 49250
-             */
-            pending: number;
-        };
-        /** @description A page of movements, newest first. */
-        MovementList: {
-            /** @description The items of this page. */
-            data: components["schemas"]["Movement"][];
-            /**
-             * Format: uri
-             * @description URL of the next page, older ones; null on the last page.
-             * @example https://pay.example/
-             */
-            next: string | null;
-            /**
-             * Format: uri
-             * @description URL of the previous page; null on the first page.
-             * @example https://pay.example/
-             */
-            previous: string | null;
-            /**
-             * Format: int64
-             * @description Before the filtered period, with `currency` only.
-             * @example 400000
-             */
-            opening_balance?: number;
-            /**
-             * Format: int64
-             * @description At the end of the filtered period, with `currency` only.
-             * @example 249000
-             */
-            closing_balance?: number;
-        };
-        /** @description A movement of your wallet. */
-        Movement: {
-            /**
-             * @description Currency and position in the statement.
-             * @example NGN-42
-             */
-            id: string;
-            /**
-             * @description What caused the movement.
-             * @example payout_accepted
-             * @enum {string}
-             */
-            kind: "payout_accepted" | "payout_failed" | "payout_reversed" | "settlement_released" | "unapplied_out" | "top_up";
-            /**
-             * Format: int64
-             * @description Minor units: above zero into the wallet, below zero out of it.
-             * @example -151000
-             */
-            amount: number;
-            /**
-             * Format: int64
-             * @description The wallet's balance afterwards.
-             * @example 249000
-             */
-            balance_after: number;
-            /**
-             * @description ISO 4217.
-             * @example NGN
-             */
-            currency: string;
-            /**
-             * @description Your reference of the payout; else the id of the settlement, unapplied transfer or top-up.
-             * @example salary-2026-01
-             */
-            reference: string;
-            /**
-             * Format: date-time
-             * @description When it was booked.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            created_at: string;
-        };
-        /** @description All scenarios, the most usual of each event first. */
-        ScenarioList: {
-            /**
-             * @description Version of this form. It changes when a client must change.
-             * @example 1
-             */
-            version: number;
-            /** @description The scenarios. */
-            data: components["schemas"]["Scenario"][];
-        };
-        /** @description A sequence of calls with a known end. */
-        Scenario: {
-            /**
-             * @description Its name.
-             * @example payment.success
-             */
-            name: string;
-            /**
-             * @description What happens.
-             * @example Card payment succeeds
-             */
-            title: string;
-            /**
-             * @description What it is about.
-             * @example card
-             */
-            flow: string;
-            /**
-             * @description The last event that it causes; null if it causes none.
-             * @example payment.success
-             */
-            event: components["schemas"]["EventName"] | null;
-            /**
-             * @description Fields of the bodies that may be changed without changing the end, as `step.path`, and their JSON types.
-             * @example {
-             *       "pay.amount": "integer"
-             *     }
-             */
-            changes: {
-                [key: string]: string;
-            };
-            /** @description The calls, in their order. In paths and bodies, `{{new}}` is a new reference and `{{step.path}}` a value of an earlier answer. */
-            steps: components["schemas"]["ScenarioStep"][];
-            /** @description The outcome. */
-            ends: components["schemas"]["ScenarioEnd"];
-        };
-        /** @description A signed call, or the payer's answer to a 3-D Secure page. */
-        ScenarioStep: {
-            /**
-             * @description Name of the step. Later steps use it to refer to the answer.
-             * @example pay
-             */
-            id: string;
-            /**
-             * @description Method of a signed call.
-             * @example POST
-             * @enum {string}
-             */
-            method?: "GET" | "POST";
-            /**
-             * @description Instead of `method`: the payer's answer. Post `body` as a form, without a signature and without following the redirect.
-             * @example approve
-             * @enum {string}
-             */
-            payer?: "approve" | "decline";
-            /**
-             * @description Path and query; the address of the page for a payer's answer.
-             * @example /api/payments
-             */
-            path: string;
-            /**
-             * @description JSON body; the fields of the form for a payer's answer.
-             * @example {
-             *       "reference": "{{new}}",
-             *       "amount": 250000
-             *     }
-             */
-            body?: Record<string, never>;
-            /** @description What the answer has. */
-            expect: components["schemas"]["ExpectedAnswer"];
-        };
-        /** @description What the answer to a step has. */
-        ExpectedAnswer: {
-            /**
-             * @description The HTTP status.
-             * @example 201
-             */
-            http_status: number;
-            /**
-             * @description Its `status`, if it is about one transaction or refund.
-             * @example pending
-             */
-            status?: components["schemas"]["TransactionStatus"];
-            /**
-             * @description Its `response_code`, as well.
-             * @example 10000
-             */
-            response_code?: string;
-        };
-        /** @description The outcome, as the answer to `step` shows it. */
-        ScenarioEnd: {
-            /**
-             * @description Name of a step.
-             * @example pay
-             */
-            step: string;
-            /**
-             * @description Its `status`.
-             * @example pending
-             */
-            status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description Its `response_code`.
-             * @example 10000
-             */
-            response_code: string;
-            /**
-             * @description Its `response_summary`.
-             * @example Payment completed
-             */
-            response_summary: string;
-            /**
-             * @description Its `gateway_code`.
-             * @example 00
-             */
-            gateway_code?: string;
-        };
         /** @description What was advanced. */
         AdvanceResult: components["schemas"]["AdvancedPayment"] | components["schemas"]["EventRecord"] | components["schemas"]["ClosedDay"];
         /** @description The payment as it is now, and what happened. */
@@ -4231,312 +1452,76 @@ export interface components {
              */
             advanced: "challenge" | "authorisation" | "session" | "question" | "return";
         };
-        /** @description What was settled, and your balances afterwards. */
-        ClosedDay: {
-            /** @description The new settlement batches. */
-            batches: components["schemas"]["Settlement"][];
-            /** @description Every currency. */
-            balance: components["schemas"]["Balance"][];
-        };
-        /** @description A listener, which receives copies of your events for as long as it polls. */
-        Listener: {
+        /** @description The amounts that the payer may choose, minor units. */
+        AmountRange: {
             /**
-             * @description Your name for it.
-             * @example ada-laptop
+             * Format: int64
+             * @description The smallest.
+             * @example 50000
              */
-            name: string;
+            min: number;
             /**
-             * @description The kinds of events that are copied.
+             * Format: int64
+             * @description The largest.
+             * @example 5000000
+             */
+            max: number;
+            /**
+             * @description What the page proposes.
              * @example [
-             *       "payment.success",
-             *       "payment.failed"
+             *       100000,
+             *       250000
              *     ]
              */
-            events: components["schemas"]["EventName"][];
-            /**
-             * @description The key with which you sign the copies, and your receiver verifies them. The same each time.
-             * @example whk_listen_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxKm
-             */
-            hash_key: string;
-            /**
-             * @description How many copies are not acknowledged.
-             * @example 0
-             */
-            waiting: number;
-            /**
-             * Format: date-time
-             * @description When it ends, unless it polls before.
-             * @example 2026-01-31T09:00:00.000Z
-             */
-            expires_at: string;
+            suggested?: number[];
         };
-        /** @description Live listeners. */
-        ListenerList: {
-            /** @description The listeners, by name. */
-            data: components["schemas"]["ListenerState"][];
-        };
-        /** @description A live listener, without its key. */
-        ListenerState: {
+        /** @description The amounts that the payer may choose, minor units. */
+        AmountRangeRequest: {
             /**
-             * @description Your name for it.
-             * @example ada-laptop
+             * Format: int64
+             * @description The smallest amount.
+             * @example 50000
              */
-            name: string;
+            min: number;
             /**
-             * @description The kinds of events that are copied.
+             * Format: int64
+             * @description The largest amount.
+             * @example 5000000
+             */
+            max: number;
+            /**
+             * @description Up to 4 amounts within the range that the page proposes.
              * @example [
-             *       "payment.success",
-             *       "payment.failed"
+             *       100000,
+             *       250000
              *     ]
              */
-            events: components["schemas"]["EventName"][];
-            /**
-             * @description How many copies are not acknowledged.
-             * @example 0
-             */
-            waiting: number;
-            /**
-             * Format: date-time
-             * @description When it ends, unless it polls before.
-             * @example 2026-01-31T09:00:00.000Z
-             */
-            expires_at: string;
+            suggested?: number[];
         };
-        /** @description What is new for a listener. */
-        ListenerPoll: {
-            /** @description The oldest copies that are not acknowledged. */
-            events: components["schemas"]["EventCopy"][];
+        /** @description What you have in one currency, in minor units. */
+        Balance: {
             /**
-             * @description How many copies are not acknowledged, including these.
-             * @example 1
+             * @description ISO 4217.
+             * @example NGN
              */
-            waiting: number;
+            currency: string;
             /**
-             * @description How many copies were deleted since it began, because there were more than 1,000.
-             * @example 0
+             * Format: int64
+             * @description Your wallet.
+             * @example 250000
              */
-            dropped: number;
+            available: number;
             /**
-             * @description Seconds to wait before the next poll.
-             * @example 0
+             * Format: int64
+             * @description Earned, and not released yet.
+             * @example 49250
              */
-            poll_after: number;
+            pending: number;
         };
-        /** @description A copy of an event. */
-        EventCopy: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the event. Acknowledge it by this.
-             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
-             */
-            event_id: string;
-            /**
-             * @description What happened.
-             * @example payment.success
-             */
-            event: components["schemas"]["EventName"];
-            /**
-             * Format: date-time
-             * @description When it happened.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * @description `event` when it happened, `resend`, or `test` for a test event.
-             * @example event
-             * @enum {string}
-             */
-            origin: "event" | "resend" | "test";
-            /**
-             * @description How often it was returned, this time included. Send it as `X-Service-Attempt`.
-             * @example 1
-             */
-            times: number;
-            /**
-             * @description The body that your endpoint receives. Sign and send its UTF-8 bytes exactly.
-             * @example {"event":"payment.success"}
-             */
-            body: string;
-        };
-        /** @description A listener that has ended. */
-        EndedListener: {
-            /**
-             * @description Your name for it.
-             * @example ada-laptop
-             */
-            name: string;
-        };
-        /** @description An exam of your webhook receiver. It is `passed` if no probe `failed`. */
-        Exam: {
-            /**
-             * Format: uuid
-             * @description Our identifier of the exam.
-             * @example 0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21
-             */
-            id: string;
-            /**
-             * @description `endpoint`: the service sends the requests; `client`: your tool does.
-             * @example endpoint
-             */
-            target: components["schemas"]["ExamTarget"];
-            /**
-             * @description `client`: the listener whose key signs the requests.
-             * @example laptop
-             */
-            listener?: string;
-            /**
-             * @description `running` until all answers are there.
-             * @example running
-             * @enum {string}
-             */
-            state: "running" | "passed" | "failed";
-            /**
-             * Format: date-time
-             * @description When it was started.
-             * @example 2026-01-31T08:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When it ended; null while it is running.
-             * @example 2026-01-31T08:00:06.000Z
-             */
-            finished_at: string | null;
-            /** @description The result of every probe. */
-            results: components["schemas"]["ExamResult"][];
-            /**
-             * @description What the exam can't see.
-             * @example How often did your system act upon exam-5f2c81d0-duplicate?
-             */
-            question: string;
-            /**
-             * @description Your answer to the question; null without one. It doesn't change the result.
-             * @example 1
-             */
-            acted: components["schemas"]["ExamActed"] | null;
-            /** @description `client`, while it is running: what to send. */
-            requests?: components["schemas"]["ExamDelivery"][];
-        };
-        /** @description The result of a probe, with the request and the answer that decided it. */
-        ExamResult: {
-            /**
-             * @description What was sent.
-             * @example genuine
-             */
-            probe: string;
-            /**
-             * @description `advice` if it works but would better be otherwise; `not_run` if it wasn't sent.
-             * @example passed
-             * @enum {string}
-             */
-            result: "passed" | "failed" | "advice" | "not_run";
-            /**
-             * @description The reason, in one sentence.
-             * @example Your receiver answered 204.
-             */
-            cause: string;
-            /**
-             * Format: uri
-             * @description The section of the guide that explains it.
-             * @example https://pay.example/docs/webhooks#the-request
-             */
-            guide: string;
-            /**
-             * @description The HTTP status of your answer; null without one.
-             * @example 204
-             */
-            status: number | null;
-            /**
-             * @description Milliseconds until the end of your answer's headers, without the pauses of `in_pieces`; null without a request.
-             * @example 12.5
-             */
-            ms: number | null;
-            /**
-             * @description The request's headers; null without one.
-             * @example {
-             *       "Content-Type": "application/json",
-             *       "X-Service-Event": "payment.success",
-             *       "X-Service-Attempt": "1"
-             *     }
-             */
-            headers: {
-                [key: string]: string;
-            } | null;
-            /**
-             * @description The request's body; null without one.
-             * @example {"event":"payment.success"}
-             */
-            body: string | null;
-        };
-        /** @description A request that your tool sends. Send it byte for byte. */
-        ExamDelivery: {
-            /**
-             * @description From 1, in the order of sending.
-             * @example 1
-             */
-            number: number;
-            /**
-             * @description Requests of one step are sent at the same time.
-             * @example 1
-             */
-            step: number;
-            /**
-             * @description The probe that it belongs to.
-             * @example genuine
-             */
-            probe: string;
-            /**
-             * @description Probes. Send the request only if all their requests so far, except those of `hang_up`, had a 2xx answer.
-             * @example [
-             *       "genuine"
-             *     ]
-             */
-            needs: string[];
-            /**
-             * @description `whole`; `in_pieces`: the body in three TCP segments, one second apart; `hang_up`: close the connection after the body, before the answer, and wait one second.
-             * @example whole
-             * @enum {string}
-             */
-            manner: "whole" | "in_pieces" | "hang_up";
-            /**
-             * @description Its headers.
-             * @example {
-             *       "Content-Type": "application/json",
-             *       "X-Service-Event": "payment.success",
-             *       "X-Service-Attempt": "1"
-             *     }
-             */
-            headers: {
-                [key: string]: string;
-            };
-            /**
-             * @description Its body.
-             * @example {"event":"payment.success"}
-             */
-            body: string;
-        };
-        /** @description An account and the name of its holder. */
-        Beneficiary: {
-            /**
-             * @description The holder's name in the bank's records.
-             * @example Bisi Ade
-             */
-            account_name: string;
-            /**
-             * @description The account number.
-             * @example 0123456789
-             */
-            account_number: string;
-            /**
-             * @description The bank's `code`.
-             * @example 058
-             */
-            bank_code: string;
-        };
-        /** @description Every bank, sorted by name. */
-        BankList: {
-            /** @description The banks. */
-            data: components["schemas"]["Bank"][];
+        /** @description Every currency. */
+        BalanceList: {
+            /** @description The balances. */
+            data: components["schemas"]["Balance"][];
         };
         /** @description A bank that payouts can reach. */
         Bank: {
@@ -4566,11 +1551,176 @@ export interface components {
              */
             currency: string;
         };
-        /** @description Every flow and currency. */
-        CapabilityList: {
-            /** @description By flow, then by currency. */
-            data: components["schemas"]["Capability"][];
+        /** @description Every bank, sorted by name. */
+        BankList: {
+            /** @description The banks. */
+            data: components["schemas"]["Bank"][];
         };
+        /** @description An account and the name of its holder. */
+        Beneficiary: {
+            /**
+             * @description The holder's name in the bank's records.
+             * @example Bisi Ade
+             */
+            account_name: string;
+            /**
+             * @description The account number.
+             * @example 0123456789
+             */
+            account_number: string;
+            /**
+             * @description The bank's `code`.
+             * @example 058
+             */
+            bank_code: string;
+        };
+        /** @description The recipient of the payout. */
+        BeneficiaryRequest: {
+            /**
+             * @description Full name of the account's holder.
+             * @example Ada Obi
+             */
+            name: string;
+            /**
+             * @description Exactly 10 digits.
+             * @example 0123456789
+             */
+            account_number: string;
+            /**
+             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
+             * @example 058
+             */
+            bank_code: string;
+            /**
+             * @description Your reference of the customer.
+             * @example customer-7
+             */
+            reference?: string;
+            /**
+             * Format: email
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email?: string;
+        };
+        /** @description The cardholder's billing address. */
+        BillingAddressRequest: {
+            /**
+             * @description Street and number.
+             * @example 12 Marina
+             */
+            address_line1?: string;
+            /**
+             * @description Flat, floor, building.
+             * @example Flat 3
+             */
+            address_line2?: string;
+            /**
+             * @description City.
+             * @example Lagos
+             */
+            city?: string;
+            /**
+             * @description State or region.
+             * @example Lagos
+             */
+            state?: string;
+            /**
+             * @description Postal code.
+             * @example 101241
+             */
+            postal_code?: string;
+            /**
+             * @description ISO 3166-1 alpha-3.
+             * @example NGA
+             */
+            country?: string;
+        };
+        /** @description A business's static account. */
+        BusinessAccountRequest: {
+            /**
+             * @description `static` or `dynamic`.
+             * @example static
+             * @enum {string}
+             */
+            type: "static";
+            /**
+             * @description `individual` (the default) or `business`.
+             * @example business
+             * @enum {string}
+             */
+            account_type: "business";
+            /**
+             * @description Your unique reference of the account, and its idempotency key.
+             * @example customer-7
+             */
+            reference: string;
+            /**
+             * Format: email
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email: string;
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /** @description Address. */
+            address: components["schemas"]["AddressRequest"];
+            /**
+             * @description Approved name of the business.
+             * @example Ada Books Ltd
+             */
+            business_name: string;
+            /**
+             * @description At most 11 digits.
+             * @example 08012345678
+             */
+            phone_number: string;
+            /**
+             * @description Bank Verification Number: 11 digits. Stored encrypted and never returned.
+             * @example 22212345678
+             */
+            bvn: string;
+            /**
+             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            first_name?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            middle_name?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            last_name?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            dob?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            gender?: string;
+        };
+        /** @description Has no fields. */
+        CancelRequest: Record<string, never>;
         /** @description What can be done in one currency. Without a configured connector, only `flow`, `currency` and `available`. */
         Capability: {
             /**
@@ -4639,6 +1789,953 @@ export interface components {
              */
             amount_multiple_of?: number;
         };
+        /** @description Every flow and currency. */
+        CapabilityList: {
+            /** @description By flow, then by currency. */
+            data: components["schemas"]["Capability"][];
+        };
+        /** @description Capture the authorised amount or part of it. The rest is released. */
+        CaptureRequest: {
+            /**
+             * Format: int64
+             * @description Minor units, up to the authorised amount. Default: the full amount.
+             * @example 50000
+             */
+            amount?: number;
+        };
+        /** @description Check whether a card is valid. No money moves. */
+        CardCheckRequest: {
+            /**
+             * @description The kind of request. Determines which fields the request has.
+             * @example card_check
+             * @enum {string}
+             */
+            request_type: "card_check";
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /** @description The card to check. */
+            source: components["schemas"]["CheckedSourceRequest"];
+            /**
+             * @description Your unique reference of the check. Default: a generated one, `chk_…`.
+             * @example check-77
+             */
+            reference?: string;
+            /**
+             * Format: int64
+             * @description Omit it or send 0: no money moves.
+             * @example 0
+             */
+            amount?: number;
+            /**
+             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /** @description Take a payment from a card. */
+        CardPaymentRequest: {
+            /**
+             * @description The kind of request. Determines which fields the request has.
+             * @example payment
+             * @enum {string}
+             */
+            request_type: "payment";
+            /**
+             * @description How the payer pays.
+             * @example card
+             * @enum {string}
+             */
+            payment_method: "card";
+            /**
+             * @description Your unique reference of the transaction, and its idempotency key.
+             * @example order-1042
+             */
+            reference: string;
+            /**
+             * Format: int64
+             * @description Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /** @description The card. */
+            source: components["schemas"]["SourceRequest"];
+            /**
+             * Format: uri
+             * @description The page that the payer returns to. Absolute, without credentials; https in production.
+             * @example https://shop.example/back
+             */
+            redirect_url: string;
+            /**
+             * @description Free text.
+             * @example Two books
+             */
+            narration?: string;
+            /**
+             * @description The payer's IPv4 or IPv6 address, for fraud scoring.
+             * @example 203.0.113.7
+             */
+            payment_ip?: string;
+            /**
+             * @description Reserved for future use.
+             * @example regular
+             * @enum {string}
+             */
+            authorization_type?: "regular";
+            /**
+             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description The payer. */
+            customer?: components["schemas"]["PayerRequest"];
+            /**
+             * @description `false` authorises without capturing. Default `true`.
+             * @example true
+             */
+            capture?: boolean;
+            /** @description Options for 3-D Secure. */
+            "3ds"?: components["schemas"]["ThreeDSecureRequest"];
+        };
+        /** @description A card, as far as it may be shown. */
+        CardShown: {
+            /**
+             * @description Always `card`.
+             * @example card
+             * @enum {string}
+             */
+            type: "card";
+            /**
+             * @description Brand, or UNKNOWN.
+             * @example VISA
+             */
+            card_type: string;
+            /**
+             * @description First six digits.
+             * @example 408408
+             */
+            card_bin: string;
+            /**
+             * @description Last four digits.
+             * @example 4081
+             */
+            card_last4: string;
+            /**
+             * @description Two digits.
+             * @example 12
+             */
+            expiry_month: string;
+            /**
+             * @description Four digits.
+             * @example 2035
+             */
+            expiry_year: string;
+        };
+        /** @description Responses never contain its number or CVV. */
+        CheckedSourceRequest: {
+            /**
+             * @description Always `card`, in any case.
+             * @example CARD
+             */
+            type: string;
+            /**
+             * @description Card number: 12 to 19 digits that pass the Luhn check. Spaces are ignored.
+             * @example 4084084084084081
+             */
+            pan: string;
+            /**
+             * @description Cardholder's name.
+             * @example Ada Obi
+             */
+            name: string;
+            /**
+             * @description Two digits, 01 to 12.
+             * @example 12
+             */
+            expiry_month: string;
+            /**
+             * @description Four digits. An expired card is declined with 20054, not rejected as invalid.
+             * @example 2035
+             */
+            expiry_year: string;
+            /**
+             * @description 3 or 4 digits. Used once, never stored.
+             * @example 408
+             */
+            cvv: string;
+        };
+        /** @description One payer at one link: who pays how much, and how often they tried. */
+        Checkout: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the checkout.
+             * @example 01980a5e-aba0-7c00-8000-000000000007
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The link.
+             * @example 01980a5e-a3e0-7c00-8000-000000000006
+             */
+            payment_link_id: string;
+            /**
+             * @description `paid` is final; `closed`: over without a payment.
+             * @example open
+             * @enum {string}
+             */
+            status: "open" | "paying" | "paid" | "closed";
+            /**
+             * Format: int64
+             * @description Total, minor units.
+             * @example 1500000
+             */
+            amount: number;
+            /**
+             * @description Units.
+             * @example 1
+             */
+            quantity: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /** @description What the payer entered, until it is erased. */
+            customer?: components["schemas"]["CheckoutCustomer"];
+            /**
+             * @description Answers to your questions, by `key`.
+             * @example {
+             *       "size": "M"
+             *     }
+             */
+            answers: Record<string, never>;
+            /**
+             * @description Payments begun so far.
+             * @example 2
+             */
+            attempts: number;
+            /**
+             * @description The payment that succeeded, else the last one. Absent before the first.
+             * @example pl_01980a5eb3707c008000000000000008
+             */
+            payment_reference?: string;
+            /**
+             * Format: date-time
+             * @description When it was begun.
+             * @example 2026-01-31T09:00:00.000Z
+             */
+            created_at: string;
+        };
+        /** @description What the payer entered. */
+        CheckoutCustomer: {
+            /**
+             * @description Full name.
+             * @example Ada Obi
+             */
+            name?: string;
+            /**
+             * @description E-mail address.
+             * @example ada@example.com
+             */
+            email?: string;
+            /**
+             * @description Phone number.
+             * @example 08031234567
+             */
+            phone?: string;
+        };
+        /** @description A page of checkouts, newest first. */
+        CheckoutList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["Checkout"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description What was settled, and your balances afterwards. */
+        ClosedDay: {
+            /** @description The new settlement batches. */
+            batches: components["schemas"]["Settlement"][];
+            /** @description Every currency. */
+            balance: components["schemas"]["Balance"][];
+        };
+        /** @description What payers are asked for. */
+        Collect: {
+            /**
+             * @description Full name.
+             * @example required
+             */
+            name: components["schemas"]["Asked"];
+            /**
+             * @description E-mail address.
+             * @example required
+             */
+            email: components["schemas"]["Asked"];
+            /**
+             * @description Phone number.
+             * @example no
+             */
+            phone: components["schemas"]["Asked"];
+        };
+        /** @description What payers are asked for: `required`, `optional` or `no`. */
+        CollectRequest: {
+            /**
+             * @description Default `required`.
+             * @example required
+             */
+            name?: components["schemas"]["Asked"];
+            /**
+             * @description Default `required`.
+             * @example required
+             */
+            email?: components["schemas"]["Asked"];
+            /**
+             * @description Default `no`.
+             * @example optional
+             */
+            phone?: components["schemas"]["Asked"];
+        };
+        CreatePaymentRequest: components["schemas"]["CardPaymentRequest"] | components["schemas"]["VirtualAccountPaymentRequest"] | components["schemas"]["PayoutRequest"] | components["schemas"]["CardCheckRequest"];
+        CreateVirtualAccountRequest: components["schemas"]["StaticAccountRequest"] | components["schemas"]["BusinessAccountRequest"] | components["schemas"]["DynamicAccountRequest"];
+        /** @description Credit an unapplied transfer to your wallet. */
+        CreditUnappliedRequest: {
+            /**
+             * @description The reason. Stored with the decision.
+             * @example Paid twice
+             */
+            reason: string;
+        };
+        /** @description A question of yours. */
+        CustomField: {
+            /**
+             * @description The name of the answer.
+             * @example size
+             */
+            key: string;
+            /**
+             * @description The question.
+             * @example T-shirt size
+             */
+            label: string;
+            /**
+             * @description Whether payers must answer.
+             * @example true
+             */
+            required: boolean;
+        };
+        /** @description Payer or beneficiary. */
+        Customer: {
+            /**
+             * @description Full name.
+             * @example Ada Obi
+             */
+            name?: string;
+            /**
+             * @description Payouts.
+             * @example 0123456789
+             */
+            account_number?: string;
+            /**
+             * @description Payouts: the bank's `code`.
+             * @example 058
+             */
+            bank_code?: string;
+            /**
+             * @description Payouts.
+             * @example Guaranty Trust Bank
+             */
+            bank_name?: string;
+            /**
+             * @description Your reference of the customer.
+             * @example customer-7
+             */
+            merchant_reference?: string;
+        };
+        /** @description Has no fields: send an empty object or no body. */
+        DeactivateRequest: Record<string, never>;
+        /** @description The bank account that money is returned to. */
+        DestinationRequest: {
+            /**
+             * @description Full name of the account's holder.
+             * @example Bisi Ojo
+             */
+            name: string;
+            /**
+             * @description Exactly 10 digits.
+             * @example 0123456789
+             */
+            account_number: string;
+            /**
+             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
+             * @example 058
+             */
+            bank_code: string;
+        };
+        /** @description An account with a new number for each payment. */
+        DynamicAccountRequest: {
+            /**
+             * @description `static` or `dynamic`.
+             * @example dynamic
+             * @enum {string}
+             */
+            type: "dynamic";
+            /**
+             * @description Your unique reference of the account, and its idempotency key.
+             * @example customer-7
+             */
+            reference: string;
+            /**
+             * Format: email
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email: string;
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description First name.
+             * @example Ada
+             */
+            first_name: string;
+            /**
+             * @description Last name.
+             * @example Obi
+             */
+            last_name: string;
+            /**
+             * @description `individual` (the default) or `business`.
+             * @example individual
+             * @enum {string}
+             */
+            account_type?: "individual";
+            /** @description Address. Optional for a dynamic account. */
+            address?: components["schemas"]["AddressRequest"];
+            /**
+             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            middle_name?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            phone_number?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            dob?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            gender?: string;
+            /**
+             * @description Ignored.
+             * @example any value
+             */
+            bvn?: string;
+        };
+        /** @description Has no fields: send an empty object or no body. */
+        EndRequest: Record<string, never>;
+        /** @description A listener that has ended. */
+        EndedListener: {
+            /**
+             * @description Your name for it.
+             * @example ada-laptop
+             */
+            name: string;
+        };
+        /** @description One attempt at a delivery. */
+        EventAttempt: {
+            /**
+             * @description 1 for the first.
+             * @example 1
+             */
+            number: number;
+            /**
+             * @description A resend or a test.
+             * @example false
+             */
+            is_manual: boolean;
+            /**
+             * Format: date-time
+             * @description When it started.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            started_at: string;
+            /**
+             * @description The HTTP status of your answer; null without one.
+             * @example 204
+             */
+            status: number | null;
+            /**
+             * @description The class of the failure; null after a success.
+             * @example timeout
+             */
+            error: string | null;
+            /**
+             * @description A description of the failure.
+             * @example No answer within 10 seconds.
+             */
+            explanation: string | null;
+            /**
+             * @description Milliseconds from the lookup of your host name to the end of your response's headers.
+             * @example 38.5
+             */
+            total_ms: number;
+            /**
+             * @description The first 2 KiB of your answer's body, with card numbers masked; null without a body, and once it has been purged.
+             * @example order not found
+             */
+            response_body: string | null;
+        };
+        /** @description A copy of an event. */
+        EventCopy: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the event. Acknowledge it by this.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened.
+             * @example payment.success
+             */
+            event: components["schemas"]["EventName"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description `event` when it happened, `resend`, or `test` for a test event.
+             * @example event
+             * @enum {string}
+             */
+            origin: "event" | "resend" | "test";
+            /**
+             * @description How often it was returned, this time included. Send it as `X-Service-Attempt`.
+             * @example 1
+             */
+            times: number;
+            /**
+             * @description The body that your endpoint receives. Sign and send its UTF-8 bytes exactly.
+             * @example {"event":"payment.success"}
+             */
+            body: string;
+        };
+        /** @description An event with its body and its attempts. */
+        EventInDetail: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the event.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened.
+             * @example payment.success
+             */
+            event: components["schemas"]["EventName"];
+            /**
+             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days, `test_failed` for a test event.
+             * @example waiting
+             */
+            state: components["schemas"]["EventState"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When your server answered with 2xx.
+             * @example 2026-01-31T08:00:00.250Z
+             */
+            delivered_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the next attempt is due; null while one is under way.
+             * @example 2026-01-31T08:00:30.000Z
+             */
+            next_attempt_at: string | null;
+            /**
+             * @description Automatic and manual ones.
+             * @example 1
+             */
+            attempts_made: number;
+            /**
+             * @description A test event of the dashboard.
+             * @example false
+             */
+            is_test: boolean;
+            /** @description The object that the event is about; null for a test event. */
+            subject: components["schemas"]["EventSubject"] | null;
+            /**
+             * @description The body exactly as it is sent in every attempt; null once it has been purged.
+             * @example {"event":"payment.success"}
+             */
+            body: string | null;
+            /** @description The stored attempts, oldest first. */
+            attempts: components["schemas"]["EventAttempt"][];
+        };
+        /** @description An event and the state of its delivery. */
+        EventRecord: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the event.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened.
+             * @example payment.success
+             */
+            event: components["schemas"]["EventName"];
+            /**
+             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days, `test_failed` for a test event.
+             * @example waiting
+             */
+            state: components["schemas"]["EventState"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When your server answered with 2xx.
+             * @example 2026-01-31T08:00:00.250Z
+             */
+            delivered_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the next attempt is due; null while one is under way.
+             * @example 2026-01-31T08:00:30.000Z
+             */
+            next_attempt_at: string | null;
+            /**
+             * @description Automatic and manual ones.
+             * @example 1
+             */
+            attempts_made: number;
+            /**
+             * @description A test event of the dashboard.
+             * @example false
+             */
+            is_test: boolean;
+            /** @description The object that the event is about; null for a test event. */
+            subject: components["schemas"]["EventSubject"] | null;
+        };
+        /** @description A page of events, newest first. */
+        EventRecordList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["EventRecord"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description What an event is about. */
+        EventSubject: {
+            /**
+             * @description What it is.
+             * @example transaction
+             * @enum {string}
+             */
+            type: "transaction" | "refund" | "transfer" | "settlement";
+            /**
+             * Format: uuid
+             * @description Its identifier.
+             * @example 01980a5e-7b00-7c00-8000-000000000001
+             */
+            id: string;
+            /**
+             * @description Your reference of the payment, payout or refund; else null.
+             * @example order-1042
+             */
+            reference: string | null;
+            /**
+             * @description Of a transaction; else null.
+             * @example payment
+             */
+            request_type: components["schemas"]["RequestType"] | null;
+        };
+        /** @description An exam of your webhook receiver. It is `passed` if no probe `failed`. */
+        Exam: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the exam.
+             * @example 0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21
+             */
+            id: string;
+            /**
+             * @description `endpoint`: the service sends the requests; `client`: your tool does.
+             * @example endpoint
+             */
+            target: components["schemas"]["ExamTarget"];
+            /**
+             * @description `client`: the listener whose key signs the requests.
+             * @example laptop
+             */
+            listener?: string;
+            /**
+             * @description `running` until all answers are there.
+             * @example running
+             * @enum {string}
+             */
+            state: "running" | "passed" | "failed";
+            /**
+             * Format: date-time
+             * @description When it was started.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended; null while it is running.
+             * @example 2026-01-31T08:00:06.000Z
+             */
+            finished_at: string | null;
+            /** @description The result of every probe. */
+            results: components["schemas"]["ExamResult"][];
+            /**
+             * @description What the exam can't see.
+             * @example How often did your system act upon exam-5f2c81d0-duplicate?
+             */
+            question: string;
+            /**
+             * @description Your answer to the question; null without one. It doesn't change the result.
+             * @example 1
+             */
+            acted: components["schemas"]["ExamActed"] | null;
+            /** @description `client`, while it is running: what to send. */
+            requests?: components["schemas"]["ExamDelivery"][];
+        };
+        /** @description The answers of your receiver, or your answer to the question. */
+        ExamAnswersRequest: {
+            /**
+             * @description All answers. Leave out requests that you didn't send.
+             * @example [
+             *       {
+             *         "request": 1,
+             *         "status": 204,
+             *         "ms": 12
+             *       }
+             *     ]
+             */
+            answers?: {
+                /**
+                 * Format: int64
+                 * @description Its `number`.
+                 * @example 1
+                 */
+                request: number;
+                /**
+                 * Format: int64
+                 * @description Milliseconds until the end of the headers, without the pauses of `in_pieces`.
+                 * @example 12
+                 */
+                ms: number;
+                /**
+                 * Format: int64
+                 * @description The HTTP status. Absent without an answer.
+                 * @example 204
+                 */
+                status?: number;
+                /**
+                 * @description Why there was no answer. Required without a `status`. `hung_up` for requests of that manner.
+                 * @example timeout
+                 * @enum {string}
+                 */
+                error?: "timeout" | "blocked_address" | "tls_certificate" | "tls_error" | "dns_error" | "connection_refused" | "connection_reset" | "disconnected" | "bad_answer" | "network_error" | "hung_up";
+            }[];
+            /**
+             * @description Your answer to `question`, once the exam has ended. It doesn't change the result.
+             * @example 1
+             */
+            acted?: components["schemas"]["ExamActed"];
+        };
+        /** @description A request that your tool sends. Send it byte for byte. */
+        ExamDelivery: {
+            /**
+             * @description From 1, in the order of sending.
+             * @example 1
+             */
+            number: number;
+            /**
+             * @description Requests of one step are sent at the same time.
+             * @example 1
+             */
+            step: number;
+            /**
+             * @description The probe that it belongs to.
+             * @example genuine
+             */
+            probe: string;
+            /**
+             * @description Probes. Send the request only if all their requests so far, except those of `hang_up`, had a 2xx answer.
+             * @example [
+             *       "genuine"
+             *     ]
+             */
+            needs: string[];
+            /**
+             * @description `whole`; `in_pieces`: the body in three TCP segments, one second apart; `hang_up`: close the connection after the body, before the answer, and wait one second.
+             * @example whole
+             * @enum {string}
+             */
+            manner: "whole" | "in_pieces" | "hang_up";
+            /**
+             * @description Its headers.
+             * @example {
+             *       "Content-Type": "application/json",
+             *       "X-Service-Event": "payment.success",
+             *       "X-Service-Attempt": "1"
+             *     }
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /**
+             * @description Its body.
+             * @example {"event":"payment.success"}
+             */
+            body: string;
+        };
+        /** @description What to examine. */
+        ExamRequest: {
+            /**
+             * @description `endpoint`: the service sends the requests to your webhook URL. `client`: your tool sends them.
+             * @example client
+             */
+            target: components["schemas"]["ExamTarget"];
+            /**
+             * @description `client`: the live listener whose key signs the requests.
+             * @example ada-laptop
+             */
+            listener?: string;
+        };
+        /** @description The result of a probe, with the request and the answer that decided it. */
+        ExamResult: {
+            /**
+             * @description What was sent.
+             * @example genuine
+             */
+            probe: string;
+            /**
+             * @description `advice` if it works but would better be otherwise; `not_run` if it wasn't sent.
+             * @example passed
+             * @enum {string}
+             */
+            result: "passed" | "failed" | "advice" | "not_run";
+            /**
+             * @description The reason, in one sentence.
+             * @example Your receiver answered 204.
+             */
+            cause: string;
+            /**
+             * Format: uri
+             * @description The section of the guide that explains it.
+             * @example https://pay.example/docs/webhooks#the-request
+             */
+            guide: string;
+            /**
+             * @description The HTTP status of your answer; null without one.
+             * @example 204
+             */
+            status: number | null;
+            /**
+             * @description Milliseconds until the end of your answer's headers, without the pauses of `in_pieces`; null without a request.
+             * @example 12.5
+             */
+            ms: number | null;
+            /**
+             * @description The request's headers; null without one.
+             * @example {
+             *       "Content-Type": "application/json",
+             *       "X-Service-Event": "payment.success",
+             *       "X-Service-Attempt": "1"
+             *     }
+             */
+            headers: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The request's body; null without one.
+             * @example {"event":"payment.success"}
+             */
+            body: string | null;
+        };
+        /** @description What the answer to a step has. */
+        ExpectedAnswer: {
+            /**
+             * @description The HTTP status.
+             * @example 201
+             */
+            http_status: number;
+            /**
+             * @description Its `status`, if it is about one transaction or refund.
+             * @example pending
+             */
+            status?: components["schemas"]["TransactionStatus"];
+            /**
+             * @description Its `response_code`, as well.
+             * @example 10000
+             */
+            response_code?: string;
+        };
         /** @description How long the account number of a payment can accept the transfer. */
         ExpiryDurationRange: {
             /**
@@ -4651,6 +2748,1909 @@ export interface components {
              * @example 28800
              */
             maximum: number;
+        };
+        /** @description Change a payment link. `null` removes an optional field. */
+        LinkChangeRequest: {
+            /**
+             * @description What is paid for. One line, 1 to 80 characters.
+             * @example Bookbinding workshop
+             */
+            title?: string;
+            /**
+             * @description Up to 500 characters. Line breaks are kept.
+             * @example Two days in Yaba, material included.
+             */
+            description?: string | null;
+            /**
+             * @description `card`, `virtual_account`, in the order of the page. Default: both.
+             * @example [
+             *       "card",
+             *       "virtual_account"
+             *     ]
+             */
+            payment_methods?: components["schemas"]["PaymentMethod"][] | null;
+            /**
+             * @description The `id` of one of your active dynamic virtual accounts. Default: an account for links, which is created when it is first needed.
+             * @example 01980a5e-7b00-7c00-8000-000000000003
+             */
+            payment_method_id?: string | null;
+            /**
+             * Format: int64
+             * @description Seconds that an account number accepts a payer's transfer. Default 1800; at most 3600 with `max_uses`.
+             * @example 1800
+             */
+            transfer_window?: number | null;
+            /**
+             * Format: int64
+             * @description How many payments may succeed. Default: no limit.
+             * @example 20
+             */
+            max_uses?: number | null;
+            /**
+             * Format: date-time
+             * @description The last moment at which a payment can be begun: 5 minutes to 5 years ahead. Default: never.
+             * @example 2030-05-02T08:00:00Z
+             */
+            expires_at?: string | null;
+            /**
+             * Format: uri
+             * @description The page that the payer is sent to after success. Absolute, without credentials; https in production.
+             * @example https://shop.example/thanks
+             */
+            redirect_url?: string | null;
+            /** @description What payers are asked for. */
+            collect?: components["schemas"]["CollectRequest"] | null;
+            /**
+             * @description Up to 3 questions of yours. Answers have up to 200 characters.
+             * @example [
+             *       {
+             *         "key": "size",
+             *         "label": "T-shirt size",
+             *         "required": true
+             *       }
+             *     ]
+             */
+            custom_fields?: {
+                /**
+                 * @description The name of the answer. Unique within the link.
+                 * @example size
+                 */
+                key: string;
+                /**
+                 * @description The question, as payers read it.
+                 * @example T-shirt size
+                 */
+                label: string;
+                /**
+                 * @description Whether payers must answer.
+                 * @example true
+                 */
+                required: boolean;
+            }[] | null;
+            /**
+             * @description Plain text for the receipt.
+             * @example See you in May!
+             */
+            success_message?: string | null;
+            /**
+             * @description Plain text for every page of the link.
+             * @example help@ada.example
+             */
+            support_contact?: string | null;
+        };
+        /** @description Who pays. */
+        LinkCustomer: {
+            /**
+             * @description Your reference of the customer.
+             * @example customer-7
+             */
+            reference: string;
+            /**
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email: string;
+            /**
+             * @description Full name.
+             * @example Ada Obi
+             */
+            name?: string;
+        };
+        /** @description The payer of a link with `max_uses: 1`. */
+        LinkCustomerRequest: {
+            /**
+             * @description Your reference of the customer.
+             * @example customer-7
+             */
+            reference: string;
+            /**
+             * Format: email
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email: string;
+            /**
+             * @description Full name.
+             * @example Ada Obi
+             */
+            name?: string;
+        };
+        /** @description Create a payment link. */
+        LinkRequest: {
+            /**
+             * @description What is paid for. One line, 1 to 80 characters.
+             * @example Bookbinding workshop
+             */
+            title: string;
+            /**
+             * @description Your unique reference of the link, and its idempotency key.
+             * @example workshop-may
+             */
+            reference: string;
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description Up to 500 characters. Line breaks are kept.
+             * @example Two days in Yaba, material included.
+             */
+            description?: string;
+            /**
+             * @description `card`, `virtual_account`, in the order of the page. Default: both.
+             * @example [
+             *       "card",
+             *       "virtual_account"
+             *     ]
+             */
+            payment_methods?: components["schemas"]["PaymentMethod"][];
+            /**
+             * @description The `id` of one of your active dynamic virtual accounts. Default: an account for links, which is created when it is first needed.
+             * @example 01980a5e-7b00-7c00-8000-000000000003
+             */
+            payment_method_id?: string;
+            /**
+             * Format: int64
+             * @description Seconds that an account number accepts a payer's transfer. Default 1800; at most 3600 with `max_uses`.
+             * @example 1800
+             */
+            transfer_window?: number;
+            /**
+             * Format: int64
+             * @description How many payments may succeed. Default: no limit.
+             * @example 20
+             */
+            max_uses?: number;
+            /**
+             * Format: date-time
+             * @description The last moment at which a payment can be begun: 5 minutes to 5 years ahead. Default: never.
+             * @example 2030-05-02T08:00:00Z
+             */
+            expires_at?: string;
+            /**
+             * Format: uri
+             * @description The page that the payer is sent to after success. Absolute, without credentials; https in production.
+             * @example https://shop.example/thanks
+             */
+            redirect_url?: string;
+            /** @description What payers are asked for. */
+            collect?: components["schemas"]["CollectRequest"];
+            /**
+             * @description Up to 3 questions of yours. Answers have up to 200 characters.
+             * @example [
+             *       {
+             *         "key": "size",
+             *         "label": "T-shirt size",
+             *         "required": true
+             *       }
+             *     ]
+             */
+            custom_fields?: {
+                /**
+                 * @description The name of the answer. Unique within the link.
+                 * @example size
+                 */
+                key: string;
+                /**
+                 * @description The question, as payers read it.
+                 * @example T-shirt size
+                 */
+                label: string;
+                /**
+                 * @description Whether payers must answer.
+                 * @example true
+                 */
+                required: boolean;
+            }[];
+            /**
+             * @description Plain text for the receipt.
+             * @example See you in May!
+             */
+            success_message?: string;
+            /**
+             * @description Plain text for every page of the link.
+             * @example help@ada.example
+             */
+            support_contact?: string;
+            /**
+             * Format: int64
+             * @description Minor units, for one unit. Either this or `amount_range` is required.
+             * @example 1500000
+             */
+            amount?: number;
+            /** @description The payer chooses the amount. */
+            amount_range?: components["schemas"]["AmountRangeRequest"];
+            /**
+             * Format: int64
+             * @description The payer chooses 1 to this many units. Only with `amount`. Default 1.
+             * @example 4
+             */
+            quantity_max?: number;
+            /** @description Who pays. Only with `max_uses: 1`; the payer isn't asked for it. */
+            customer?: components["schemas"]["LinkCustomerRequest"];
+            /**
+             * @description The end of the address, unique in the installation. Not with `max_uses: 1`. Default: 12 random characters.
+             * @example bookbinding
+             */
+            slug?: string;
+        };
+        /** @description A listener, which receives copies of your events for as long as it polls. */
+        Listener: {
+            /**
+             * @description Your name for it.
+             * @example ada-laptop
+             */
+            name: string;
+            /**
+             * @description The kinds of events that are copied.
+             * @example [
+             *       "payment.success",
+             *       "payment.failed"
+             *     ]
+             */
+            events: components["schemas"]["EventName"][];
+            /**
+             * @description The key with which you sign the copies, and your receiver verifies them. The same each time.
+             * @example whk_listen_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxKm
+             */
+            hash_key: string;
+            /**
+             * @description How many copies are not acknowledged.
+             * @example 0
+             */
+            waiting: number;
+            /**
+             * Format: date-time
+             * @description When it ends, unless it polls before.
+             * @example 2026-01-31T09:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description Live listeners. */
+        ListenerList: {
+            /** @description The listeners, by name. */
+            data: components["schemas"]["ListenerState"][];
+        };
+        /** @description What is new for a listener. */
+        ListenerPoll: {
+            /** @description The oldest copies that are not acknowledged. */
+            events: components["schemas"]["EventCopy"][];
+            /**
+             * @description How many copies are not acknowledged, including these.
+             * @example 1
+             */
+            waiting: number;
+            /**
+             * @description How many copies were deleted since it began, because there were more than 1,000.
+             * @example 0
+             */
+            dropped: number;
+            /**
+             * @description Seconds to wait before the next poll.
+             * @example 0
+             */
+            poll_after: number;
+        };
+        /** @description The listener to begin. */
+        ListenerRequest: {
+            /**
+             * @description Your name for it. The same name continues the same listener.
+             * @example ada-laptop
+             */
+            name: string;
+            /**
+             * @description The kinds of events to copy. By default payment.success, payment.failed, payment.mismatch, payout.success, payout.failed.
+             * @example [
+             *       "payment.success",
+             *       "payment.failed"
+             *     ]
+             */
+            events?: components["schemas"]["EventName"][];
+        };
+        /** @description A live listener, without its key. */
+        ListenerState: {
+            /**
+             * @description Your name for it.
+             * @example ada-laptop
+             */
+            name: string;
+            /**
+             * @description The kinds of events that are copied.
+             * @example [
+             *       "payment.success",
+             *       "payment.failed"
+             *     ]
+             */
+            events: components["schemas"]["EventName"][];
+            /**
+             * @description How many copies are not acknowledged.
+             * @example 0
+             */
+            waiting: number;
+            /**
+             * Format: date-time
+             * @description When it ends, unless it polls before.
+             * @example 2026-01-31T09:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description A movement of your wallet. */
+        Movement: {
+            /**
+             * @description Currency and position in the statement.
+             * @example NGN-42
+             */
+            id: string;
+            /**
+             * @description What caused the movement.
+             * @example payout_accepted
+             * @enum {string}
+             */
+            kind: "payout_accepted" | "payout_failed" | "payout_reversed" | "settlement_released" | "unapplied_out" | "top_up";
+            /**
+             * Format: int64
+             * @description Minor units: above zero into the wallet, below zero out of it.
+             * @example -151000
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description The wallet's balance afterwards.
+             * @example 249000
+             */
+            balance_after: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description Your reference of the payout; else the id of the settlement, unapplied transfer or top-up.
+             * @example salary-2026-01
+             */
+            reference: string;
+            /**
+             * Format: date-time
+             * @description When it was booked.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+        };
+        /** @description A page of movements, newest first. */
+        MovementList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["Movement"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+            /**
+             * Format: int64
+             * @description Before the filtered period, with `currency` only.
+             * @example 400000
+             */
+            opening_balance?: number;
+            /**
+             * Format: int64
+             * @description At the end of the filtered period, with `currency` only.
+             * @example 249000
+             */
+            closing_balance?: number;
+        };
+        /** @description If you send any of these fields, `reference` and `email` are required. */
+        PayerRequest: {
+            /**
+             * @description Your reference of the customer. Required with `name` or `email`.
+             * @example customer-7
+             */
+            reference?: string;
+            /**
+             * @description Full name.
+             * @example Ada Obi
+             */
+            name?: string;
+            /**
+             * Format: email
+             * @description Required with `reference` or `name`.
+             * @example ada@shop.example
+             */
+            email?: string;
+        };
+        /** @description A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet, are left out. */
+        Payment: {
+            /**
+             * @description The kind of transaction.
+             * @example payment
+             */
+            request_type: components["schemas"]["RequestType"];
+            /**
+             * Format: uuid
+             * @description Our identifier of the transaction.
+             * @example 01980a5e-7b00-7c00-8000-000000000001
+             */
+            id: string;
+            /**
+             * @description Your reference. Of a payment of a link: `pl_` and its own id.
+             * @example order-1042
+             */
+            reference: string;
+            /**
+             * Format: uuid
+             * @description The payment link that it was made at. Payments of links.
+             * @example 01980a5e-a3e0-7c00-8000-000000000006
+             */
+            payment_link_id?: string;
+            /**
+             * @description Your reference of that link.
+             * @example workshop-may
+             */
+            payment_link_reference?: string;
+            /**
+             * @description `success` and `failed` are final.
+             * @example pending
+             */
+            status: components["schemas"]["TransactionStatus"];
+            /**
+             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
+             * @example 10000
+             */
+            response_code: string;
+            /**
+             * @description The outcome in words.
+             * @example Payment completed
+             */
+            response_summary: string;
+            /**
+             * @description The acquirer's or bank's own response code.
+             * @example 00
+             */
+            gateway_code?: string;
+            /**
+             * @description After a decline, whether a retry can succeed: `retry` or `do_not_retry`.
+             * @example retry
+             */
+            gateway_recommendation?: string;
+            /**
+             * @description The acquirer's identifier.
+             * @example 102828035606231591055
+             */
+            acquirer_transaction_id?: string;
+            /**
+             * @description The issuer's authorisation code. Cards.
+             * @example 591055
+             */
+            authorization_code?: string;
+            /**
+             * @description RRN. Cards.
+             * @example 632422000001
+             */
+            retrieval_reference_number?: string;
+            /**
+             * @description STAN. Cards.
+             * @example 000001
+             */
+            system_trace_audit_number?: string;
+            /**
+             * Format: int64
+             * @description Minor units; 0 for a card check.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description Amount authorised by the issuer, minor units. Card payments with `capture: false`.
+             * @example 50000
+             */
+            amount_authorized?: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            payment_timestamp: string;
+            /**
+             * @description How the payer pays. Payments.
+             * @example card
+             */
+            payment_method?: components["schemas"]["PaymentMethod"];
+            /**
+             * Format: int64
+             * @description Processing fee, minor units. Payments and payouts.
+             * @example 750
+             */
+            fee?: number;
+            /**
+             * @description Payments.
+             * @example none
+             */
+            refund_status?: components["schemas"]["RefundStatus"];
+            /**
+             * @description Progress of the settlement to your wallet. Once it is in a batch.
+             * @example initiated
+             */
+            settle_status?: components["schemas"]["SettleStatus"];
+            /**
+             * @description Text on the cardholder's statement. Cards.
+             * @example Ada Books
+             */
+            merchant_descriptor?: string;
+            /** @description The card. Card payments and card checks. */
+            source?: components["schemas"]["CardShown"];
+            /** @description The account that the payer transfers to. Virtual accounts. */
+            virtual_account_details?: components["schemas"]["TransferDetails"];
+            /**
+             * Format: int64
+             * @description Captured so far. Card payments.
+             * @example 50000
+             */
+            total_amount_captured?: number;
+            /**
+             * Format: int64
+             * @description Amount that can still be refunded. Payments.
+             * @example 50000
+             */
+            total_amount_available_to_refund?: number;
+            /**
+             * Format: int64
+             * @description Refunded so far. Payments.
+             * @example 0
+             */
+            total_amount_refunded?: number;
+            /**
+             * Format: uri
+             * @description Send the payer here for 3-D Secure. While the challenge is open.
+             * @example https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8
+             */
+            redirect_link?: string;
+            /** @description Payer or beneficiary. */
+            customer?: components["schemas"]["Customer"];
+            /** @description The part of a successful payout that the bank has returned. Its status stays `success`. */
+            reversal?: components["schemas"]["Reversal"];
+            /**
+             * @description Your free text. Present if you sent any.
+             * @example Two books
+             */
+            narration?: string;
+            /**
+             * @description Your own keys and values, as you sent them. Present if you sent any.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description When `status` became `success` or `failed`. Once it is final.
+             * @example 2026-01-31T08:00:01.250Z
+             */
+            completed_at?: string;
+            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
+            warnings?: components["schemas"]["Warning"][];
+        };
+        /** @description A payment link: what is paid for, how much, how often and until when. */
+        PaymentLink: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the link: the `payment_link_id` of its payments.
+             * @example 01980a5e-a3e0-7c00-8000-000000000006
+             */
+            id: string;
+            /**
+             * @description Your reference.
+             * @example workshop-may
+             */
+            reference: string;
+            /**
+             * @description Derived: the first that holds of `used_up`, `inactive`, `expired` and `active`.
+             * @example active
+             */
+            status: components["schemas"]["PaymentLinkStatus"];
+            /**
+             * Format: uri
+             * @description The address that you share with payers.
+             * @example https://pay.example/l/k7wq3m9x2bdt
+             */
+            url: string;
+            /**
+             * @description The end of the address.
+             * @example k7wq3m9x2bdt
+             */
+            slug: string;
+            /**
+             * @description What is paid for.
+             * @example Bookbinding workshop
+             */
+            title: string;
+            /**
+             * @description More about it.
+             * @example Two days in Yaba, material included.
+             */
+            description?: string;
+            /**
+             * Format: int64
+             * @description For one unit, minor units. Without `amount_range`.
+             * @example 1500000
+             */
+            amount?: number;
+            /** @description The payer chooses the amount. */
+            amount_range?: components["schemas"]["AmountRange"];
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description The payer chooses 1 to this many units.
+             * @example 1
+             */
+            quantity_max: number;
+            /**
+             * @description In the order of the page.
+             * @example [
+             *       "card",
+             *       "virtual_account"
+             *     ]
+             */
+            payment_methods: components["schemas"]["PaymentMethod"][];
+            /**
+             * Format: uuid
+             * @description The virtual account that you named.
+             * @example 01980a5e-7b00-7c00-8000-000000000003
+             */
+            payment_method_id?: string;
+            /**
+             * @description Seconds that an account number accepts a payer's transfer.
+             * @example 1800
+             */
+            transfer_window: number;
+            /** @description What payers are asked for. */
+            collect: components["schemas"]["Collect"];
+            /** @description Who pays, if you named them. */
+            customer?: components["schemas"]["LinkCustomer"];
+            /** @description Your questions, if any. */
+            custom_fields?: components["schemas"]["CustomField"][];
+            /**
+             * @description How many payments may succeed. Without: no limit.
+             * @example 20
+             */
+            max_uses?: number;
+            /**
+             * Format: int64
+             * @description Payments that succeeded.
+             * @example 4
+             */
+            uses_paid: number;
+            /**
+             * Format: int64
+             * @description Payments that are pending.
+             * @example 1
+             */
+            uses_held: number;
+            /**
+             * Format: int64
+             * @description Uses that are neither paid nor held. With `max_uses`.
+             * @example 15
+             */
+            uses_left?: number;
+            /**
+             * Format: int64
+             * @description Sum of the payments that succeeded, minor units. Refunds are not deducted.
+             * @example 6000000
+             */
+            amount_paid: number;
+            /**
+             * Format: date-time
+             * @description The last moment at which a payment can be begun.
+             * @example 2030-05-02T08:00:00.000Z
+             */
+            expires_at?: string;
+            /**
+             * Format: uri
+             * @description Where the payer is sent after success.
+             * @example https://shop.example/thanks
+             */
+            redirect_url?: string;
+            /**
+             * @description On the receipt.
+             * @example See you in May!
+             */
+            success_message?: string;
+            /**
+             * @description On every page.
+             * @example help@ada.example
+             */
+            support_contact?: string;
+            /**
+             * @description Why the operator has blocked the link. It can't be activated until this is resolved.
+             * @example Prohibited goods
+             */
+            block_reason?: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was changed, deactivated or activated last.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            updated_at: string;
+            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
+            warnings?: components["schemas"]["Warning"][];
+        };
+        /** @description A page of payment links, newest first. */
+        PaymentLinkList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["PaymentLink"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description A page of transactions, newest first. */
+        PaymentList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["Payment"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description Pay out to a bank account. */
+        PayoutRequest: {
+            /**
+             * @description The kind of request. Determines which fields the request has.
+             * @example payout
+             * @enum {string}
+             */
+            request_type: "payout";
+            /**
+             * @description Your unique reference of the transaction, and its idempotency key.
+             * @example order-1042
+             */
+            reference: string;
+            /**
+             * Format: int64
+             * @description Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /** @description The beneficiary. */
+            customer: components["schemas"]["BeneficiaryRequest"];
+            /**
+             * @description Free text.
+             * @example Two books
+             */
+            narration?: string;
+            /**
+             * @description The payer's IPv4 or IPv6 address, for fraud scoring.
+             * @example 203.0.113.7
+             */
+            payment_ip?: string;
+            /**
+             * @description Reserved for future use.
+             * @example regular
+             * @enum {string}
+             */
+            authorization_type?: "regular";
+            /**
+             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /** @description What was received, and how long to wait. Has no required fields. */
+        PollRequest: {
+            /**
+             * @description `event_id` of each event that you received. Those are not returned again.
+             * @example [
+             *       "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"
+             *     ]
+             */
+            ack?: string[];
+            /**
+             * Format: int64
+             * @description Seconds to wait for an event if there is none. By default 10.
+             * @example 10
+             */
+            wait?: number;
+        };
+        /** @description A refund. */
+        Refund: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the refund.
+             * @example 01980a5e-9440-7c00-8000-000000000002
+             */
+            id: string;
+            /**
+             * @description Your reference of the refund.
+             * @example refund-9
+             */
+            reference: string;
+            /**
+             * @description Your reference of the payment.
+             * @example order-1042
+             */
+            payment_reference: string;
+            /**
+             * @description `success` and `failed` are final.
+             * @example pending
+             */
+            status: components["schemas"]["TransactionStatus"];
+            /**
+             * @description Outcome code, as of payments.
+             * @example 10000
+             */
+            response_code: string;
+            /**
+             * @description The outcome in words.
+             * @example Payment completed
+             */
+            response_summary: string;
+            /**
+             * Format: int64
+             * @description Minor units.
+             * @example 20000
+             */
+            amount: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * Format: date-time
+             * @description When it was requested.
+             * @example 2026-01-31T08:05:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description The acquirer's or bank's own response code.
+             * @example 00
+             */
+            gateway_code?: string;
+            /**
+             * @description Your reason.
+             * @example One book came back
+             */
+            reason?: string;
+            /** @description Where the money goes. Refunds of transfer payments. */
+            destination?: components["schemas"]["RefundDestination"];
+            /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
+            warnings?: components["schemas"]["Warning"][];
+        };
+        /** @description The account that a transfer payment is refunded to. */
+        RefundDestination: {
+            /**
+             * @description Name of the account's holder.
+             * @example Bisi Ade
+             */
+            name: string;
+            /**
+             * @description 10 digits.
+             * @example 0123456789
+             */
+            account_number: string;
+            /**
+             * @description The bank's `code`.
+             * @example 058
+             */
+            bank_code: string;
+        };
+        /** @description A page of refunds, newest first. */
+        RefundList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["Refund"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description Refund a payment or part of it. */
+        RefundRequest: {
+            /**
+             * @description Your unique reference of the refund, and its idempotency key.
+             * @example refund-9
+             */
+            reference: string;
+            /**
+             * Format: int64
+             * @description Minor units, up to the amount left. Default: everything left.
+             * @example 20000
+             */
+            amount?: number;
+            /**
+             * @description Free text.
+             * @example One book came back
+             */
+            reason?: string;
+            /** @description Only for transfer payments whose sender's account is unknown. */
+            destination?: components["schemas"]["DestinationRequest"];
+        };
+        /** @description An API request in your log. */
+        RequestLogEntry: {
+            /**
+             * @description Its number in the log.
+             * @example 1042
+             */
+            id: number;
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            at: string;
+            /**
+             * @description The HTTP method.
+             * @example GET
+             */
+            method: string;
+            /**
+             * @description Path and query, with card numbers masked.
+             * @example /api/payments/order-1042
+             */
+            target: string;
+            /**
+             * @description The HTTP status of the response.
+             * @example 404
+             */
+            status: number;
+            /**
+             * @description The error code of the response; null for a success.
+             * @example not_found
+             */
+            code: string | null;
+            /**
+             * @description How long it took.
+             * @example 12
+             */
+            milliseconds: number;
+            /**
+             * @description The public id of the key pair.
+             * @example pk_sandbox_ada
+             */
+            key: string;
+            /**
+             * @description The response's `X-Request-Id`.
+             * @example 5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49
+             */
+            request_id: string;
+        };
+        /** @description A page of requests, newest first. */
+        RequestLogEntryList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["RequestLogEntry"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description Where to resend the event. Has no required fields. */
+        ResendRequest: {
+            /**
+             * @description `endpoint`, your listeners, or both. In production only `endpoint`, which is also the default there; in the sandbox the default is `both`.
+             * @example endpoint
+             * @enum {string}
+             */
+            to?: "endpoint" | "listeners" | "both";
+        };
+        /** @description The account to look up. */
+        ResolveBeneficiaryRequest: {
+            /**
+             * @description Exactly 10 digits.
+             * @example 0123456789
+             */
+            account_number: string;
+            /**
+             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
+             * @example 058
+             */
+            bank_code: string;
+        };
+        /** @description Return an unapplied transfer to its sender. */
+        ReturnUnappliedRequest: {
+            /**
+             * @description The reason. Stored with the decision and sent to the bank as the narration.
+             * @example Paid twice
+             */
+            reason: string;
+            /** @description The account to return it to. Required if the bank didn't name an account of the sender that payouts can reach; otherwise not allowed. */
+            destination?: components["schemas"]["DestinationRequest"];
+        };
+        /** @description The part of a successful payout that the bank has returned. It was credited to your wallet; the fee isn't returned. */
+        Reversal: {
+            /**
+             * Format: int64
+             * @description Sum of all returns, minor units.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * Format: date-time
+             * @description When the last return was booked.
+             * @example 2026-01-31T09:00:00.000Z
+             */
+            at: string;
+            /**
+             * @description The bank's reason for the last return.
+             * @example Account closed
+             */
+            reason: string;
+        };
+        /** @description A sequence of calls with a known end. */
+        Scenario: {
+            /**
+             * @description Its name.
+             * @example payment.success
+             */
+            name: string;
+            /**
+             * @description What happens.
+             * @example Card payment succeeds
+             */
+            title: string;
+            /**
+             * @description What it is about.
+             * @example card
+             */
+            flow: string;
+            /**
+             * @description The last event that it causes; null if it causes none.
+             * @example payment.success
+             */
+            event: components["schemas"]["EventName"] | null;
+            /**
+             * @description Fields of the bodies that may be changed without changing the end, as `step.path`, and their JSON types.
+             * @example {
+             *       "pay.amount": "integer"
+             *     }
+             */
+            changes: {
+                [key: string]: string;
+            };
+            /** @description The calls, in their order. In paths and bodies, `{{new}}` is a new reference and `{{step.path}}` a value of an earlier answer. */
+            steps: components["schemas"]["ScenarioStep"][];
+            /** @description The outcome. */
+            ends: components["schemas"]["ScenarioEnd"];
+        };
+        /** @description The outcome, as the answer to `step` shows it. */
+        ScenarioEnd: {
+            /**
+             * @description Name of a step.
+             * @example pay
+             */
+            step: string;
+            /**
+             * @description Its `status`.
+             * @example pending
+             */
+            status: components["schemas"]["TransactionStatus"];
+            /**
+             * @description Its `response_code`.
+             * @example 10000
+             */
+            response_code: string;
+            /**
+             * @description Its `response_summary`.
+             * @example Payment completed
+             */
+            response_summary: string;
+            /**
+             * @description Its `gateway_code`.
+             * @example 00
+             */
+            gateway_code?: string;
+        };
+        /** @description All scenarios, the most usual of each event first. */
+        ScenarioList: {
+            /**
+             * @description Version of this form. It changes when a client must change.
+             * @example 1
+             */
+            version: number;
+            /** @description The scenarios. */
+            data: components["schemas"]["Scenario"][];
+        };
+        /** @description A signed call, or the payer's answer to a 3-D Secure page. */
+        ScenarioStep: {
+            /**
+             * @description Name of the step. Later steps use it to refer to the answer.
+             * @example pay
+             */
+            id: string;
+            /**
+             * @description Method of a signed call.
+             * @example POST
+             * @enum {string}
+             */
+            method?: "GET" | "POST";
+            /**
+             * @description Instead of `method`: the payer's answer. Post `body` as a form, without a signature and without following the redirect.
+             * @example approve
+             * @enum {string}
+             */
+            payer?: "approve" | "decline";
+            /**
+             * @description Path and query; the address of the page for a payer's answer.
+             * @example /api/payments
+             */
+            path: string;
+            /**
+             * @description JSON body; the fields of the form for a payer's answer.
+             * @example {
+             *       "reference": "{{new}}",
+             *       "amount": 250000
+             *     }
+             */
+            body?: Record<string, never>;
+            /** @description What the answer has. */
+            expect: components["schemas"]["ExpectedAnswer"];
+        };
+        /** @description The sender of a transfer. Fields that the bank did not send are left out. */
+        Sender: {
+            /**
+             * @description Name.
+             * @example Bisi Ojo
+             */
+            name?: string;
+            /**
+             * @description Account number, as the bank sent it.
+             * @example 0123456789
+             */
+            account_number?: string;
+            /**
+             * @description Bank code: `code` if GET /api/banks lists the bank.
+             * @example 058
+             */
+            bank_code?: string;
+        };
+        /** @description A settlement batch: the payments of a business day in one currency. `net` is `gross - fees - refunds - brought_forward + carried_forward`. */
+        Settlement: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the batch.
+             * @example 01980a5e-9440-7c00-8000-000000000004
+             */
+            id: string;
+            /**
+             * @description Counts the batches of one day and currency, from 1.
+             * @example 1
+             */
+            number: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * Format: date
+             * @description The business day, Africa/Lagos.
+             * @example 2026-01-31
+             */
+            day: string;
+            /**
+             * @description `released` and `rejected` are final.
+             * @example initiated
+             */
+            status: components["schemas"]["SettleStatus"];
+            /**
+             * Format: int64
+             * @description Captured or received, minor units.
+             * @example 50000
+             */
+            gross: number;
+            /**
+             * Format: int64
+             * @description Fees of its payments.
+             * @example 750
+             */
+            fees: number;
+            /**
+             * Format: int64
+             * @description Refunds that are netted in it.
+             * @example 10000
+             */
+            refunds: number;
+            /**
+             * Format: int64
+             * @description Amount credited to your wallet.
+             * @example 39250
+             */
+            net: number;
+            /**
+             * @description Number of payments.
+             * @example 1
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-02-01T00:10:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: int64
+             * @description Not covered by earlier batches. Present if above zero.
+             * @example 5000
+             */
+            brought_forward?: number;
+            /**
+             * Format: int64
+             * @description Not covered by this batch. Present if above zero.
+             * @example 5000
+             */
+            carried_forward?: number;
+            /**
+             * Format: date-time
+             * @description When its net was credited to your wallet.
+             * @example 2026-02-02T09:00:00.000Z
+             */
+            released_at?: string;
+        };
+        /** @description A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`. */
+        SettlementItem: {
+            /**
+             * @description A payment, a refund, or an amount carried from one batch to another.
+             * @example payment
+             * @enum {string}
+             */
+            kind: "payment" | "refund" | "brought_forward" | "carried_forward";
+            /**
+             * @description Your reference of the payment or refund; else empty.
+             * @example order-1042
+             */
+            reference: string;
+            /**
+             * Format: int64
+             * @description Below zero for refunds and amounts brought forward.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description Fee of the payment; 0 for every other kind.
+             * @example 750
+             */
+            fee: number;
+            /**
+             * Format: int64
+             * @description What the line adds to the batch's net.
+             * @example 49250
+             */
+            net: number;
+        };
+        /** @description A page of items, in the order of the statement. */
+        SettlementItemList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["SettlementItem"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, later ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description A page of settlement batches, newest first. */
+        SettlementList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["Settlement"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description A settlement batch with a page of its items. */
+        SettlementWithItems: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the batch.
+             * @example 01980a5e-9440-7c00-8000-000000000004
+             */
+            id: string;
+            /**
+             * @description Counts the batches of one day and currency, from 1.
+             * @example 1
+             */
+            number: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * Format: date
+             * @description The business day, Africa/Lagos.
+             * @example 2026-01-31
+             */
+            day: string;
+            /**
+             * @description `released` and `rejected` are final.
+             * @example initiated
+             */
+            status: components["schemas"]["SettleStatus"];
+            /**
+             * Format: int64
+             * @description Captured or received, minor units.
+             * @example 50000
+             */
+            gross: number;
+            /**
+             * Format: int64
+             * @description Fees of its payments.
+             * @example 750
+             */
+            fees: number;
+            /**
+             * Format: int64
+             * @description Refunds that are netted in it.
+             * @example 10000
+             */
+            refunds: number;
+            /**
+             * Format: int64
+             * @description Amount credited to your wallet.
+             * @example 39250
+             */
+            net: number;
+            /**
+             * @description Number of payments.
+             * @example 1
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-02-01T00:10:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: int64
+             * @description Not covered by earlier batches. Present if above zero.
+             * @example 5000
+             */
+            brought_forward?: number;
+            /**
+             * Format: int64
+             * @description Not covered by this batch. Present if above zero.
+             * @example 5000
+             */
+            carried_forward?: number;
+            /**
+             * Format: date-time
+             * @description When its net was credited to your wallet.
+             * @example 2026-02-02T09:00:00.000Z
+             */
+            released_at?: string;
+            /** @description Its items, oldest first. */
+            items: components["schemas"]["SettlementItemList"];
+        };
+        /** @description The transfer that the bank would report. */
+        SimulateRequest: {
+            /**
+             * @description Of `virtual_account_details`, or of a static account.
+             * @example 1000000014
+             */
+            account_number: string;
+            /**
+             * Format: int64
+             * @description Minor units.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * @description The sender's name. Default: a sandbox sender.
+             * @example Ada Obi
+             */
+            sender_name?: string;
+            /**
+             * @description The sender's account, 10 digits, with `sender_bank_code`. Default: unknown.
+             * @example 0123456789
+             */
+            sender_account_number?: string;
+            /**
+             * @description The sender's bank. A code that GET /api/banks doesn't list makes the sender unknown.
+             * @example 058
+             */
+            sender_bank_code?: string;
+        };
+        /** @description A simulated transfer arrived. */
+        Simulated: {
+            /**
+             * @description Always `true`.
+             * @example true
+             */
+            success: boolean;
+            /**
+             * @description What happened to the transfer.
+             * @example Payment simulated: NGN 500.00 arrived at 1000000014 and completed its payment.
+             */
+            message: string;
+        };
+        /** @description Responses never contain its number or CVV. */
+        SourceRequest: {
+            /**
+             * @description Always `card`.
+             * @example card
+             * @enum {string}
+             */
+            type: "card";
+            /**
+             * @description Card number: 12 to 19 digits that pass the Luhn check. Spaces are ignored.
+             * @example 4084084084084081
+             */
+            pan: string;
+            /**
+             * @description Cardholder's name.
+             * @example Ada Obi
+             */
+            name: string;
+            /**
+             * @description Two digits, 01 to 12.
+             * @example 12
+             */
+            expiry_month: string;
+            /**
+             * @description Four digits. An expired card is declined with 20054, not rejected as invalid.
+             * @example 2035
+             */
+            expiry_year: string;
+            /**
+             * @description 3 or 4 digits. Used once, never stored.
+             * @example 408
+             */
+            cvv: string;
+            /** @description The cardholder's address. */
+            billing_address?: components["schemas"]["BillingAddressRequest"];
+        };
+        /** @description An account with a permanent number for one customer. */
+        StaticAccountRequest: {
+            /**
+             * @description `static` or `dynamic`.
+             * @example static
+             * @enum {string}
+             */
+            type: "static";
+            /**
+             * @description Your unique reference of the account, and its idempotency key.
+             * @example customer-7
+             */
+            reference: string;
+            /**
+             * Format: email
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email: string;
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /** @description Address. */
+            address: components["schemas"]["AddressRequest"];
+            /**
+             * @description First name.
+             * @example Ada
+             */
+            first_name: string;
+            /**
+             * @description Middle name.
+             * @example Ngozi
+             */
+            middle_name: string;
+            /**
+             * @description Last name.
+             * @example Obi
+             */
+            last_name: string;
+            /**
+             * @description 1 to 11 characters.
+             * @example 08012345678
+             */
+            phone_number: string;
+            /**
+             * Format: date
+             * @description Date of birth, YYYY-MM-DD; in the past.
+             * @example 1990-12-31
+             */
+            dob: string;
+            /**
+             * @description `male` or `female`.
+             * @example female
+             * @enum {string}
+             */
+            gender: "male" | "female";
+            /**
+             * @description Bank Verification Number: 11 digits. Stored encrypted and never returned.
+             * @example 22212345678
+             */
+            bvn: string;
+            /**
+             * @description `individual` (the default) or `business`.
+             * @example individual
+             * @enum {string}
+             */
+            account_type?: "individual";
+            /**
+             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /** @description Options for 3-D Secure. */
+        ThreeDSecureRequest: {
+            /**
+             * @description `true` requests 3-D Secure. Default `false`.
+             * @example true
+             */
+            enabled?: boolean;
+            /**
+             * @description `no_challenge` requests the frictionless flow; every other value challenges the payer.
+             * @example challenge_mandated
+             * @enum {string}
+             */
+            challenge_preference?: "challenge_mandated" | "challenge_preferred" | "no_preference" | "no_challenge";
+        };
+        /** @description Where a payment is transferred to, and what arrived. */
+        TransferDetails: {
+            /**
+             * @description The account number for the payer's transfer.
+             * @example 1000000014
+             */
+            account_number: string;
+            /**
+             * @description The bank that hosts it.
+             * @example Wema Bank
+             */
+            bank: string;
+            /**
+             * @description Name on the account.
+             * @example Ada Obi
+             */
+            account_name: string;
+            /**
+             * @description Minor units, as text.
+             * @example 50000
+             */
+            expected_amount: string;
+            /**
+             * @description Empty until the transfer arrives.
+             * @example 50000
+             */
+            amount_received: string;
+            /**
+             * Format: date-time
+             * @description When the session expires.
+             * @example 2026-01-31T08:15:00.000Z
+             */
+            expires_at: string;
+            /**
+             * @description All but `pending` are final.
+             * @example pending
+             * @enum {string}
+             */
+            status: "pending" | "success" | "mismatch" | "expired" | "failed";
+        };
+        /** @description A transfer that matches no payment. It stays open until it is credited to your wallet or returned. */
+        UnappliedTransfer: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the unapplied transfer.
+             * @example 01980a5e-9c10-7000-8000-000000000005
+             */
+            id: string;
+            /**
+             * @description The account number that received it.
+             * @example 1000000014
+             */
+            account_number: string;
+            /**
+             * Format: int64
+             * @description Minor units.
+             * @example 40000
+             */
+            amount: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * Format: date-time
+             * @description When it arrived.
+             * @example 2026-01-31T08:10:00.000Z
+             */
+            received_at: string;
+            /** @description The sender, if the bank named it. */
+            sender: components["schemas"]["Sender"];
+            /**
+             * @description Why it matches no payment: another amount than expected, after the payment's end, a second transfer, an inactive account, another currency, or a number of no account that we assigned to yours later.
+             * @example mismatch
+             * @enum {string}
+             */
+            why: "mismatch" | "late" | "second" | "inactive" | "other_currency" | "assigned";
+            /**
+             * @description `credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it back.
+             * @example open
+             */
+            state: components["schemas"]["UnappliedTransferState"];
+            /**
+             * @description Your reference of the payment that it was meant for, if there is one.
+             * @example order-1047
+             */
+            payment_reference?: string;
+            /**
+             * @description Why it was credited or returned; of an open one, why the bank refused its return or sent it back.
+             * @example Paid twice
+             */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When it was credited or returned.
+             * @example 2026-01-31T09:00:00.000Z
+             */
+            decided_at?: string;
+            /**
+             * @description The reference of the payout that returns it, or which came back.
+             * @example return_01980a5e9c1070008000000000000005
+             */
+            return_reference?: string;
+        };
+        /** @description A page of unapplied transfers, newest first. */
+        UnappliedTransferList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["UnappliedTransfer"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description An account that receives money. */
+        VirtualAccount: {
+            /**
+             * Format: uuid
+             * @description Our identifier: the `payment_method_id` of payments.
+             * @example 01980a5e-7b00-7c00-8000-000000000003
+             */
+            id: string;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description An inactive account accepts nothing.
+             * @example active
+             */
+            status: components["schemas"]["VirtualAccountStatus"];
+            /**
+             * @description Your reference.
+             * @example customer-7
+             */
+            reference: string;
+            /** @description The account's holder. */
+            customer: components["schemas"]["AccountHolder"];
+            /**
+             * @description Your own keys and values, as you sent them. Present if you sent any.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /** @description A page of virtual accounts, newest first. */
+        VirtualAccountList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["VirtualAccount"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description Take a payment by bank transfer. */
+        VirtualAccountPaymentRequest: {
+            /**
+             * @description The kind of request. Determines which fields the request has.
+             * @example payment
+             * @enum {string}
+             */
+            request_type: "payment";
+            /**
+             * @description How the payer pays.
+             * @example virtual_account
+             * @enum {string}
+             */
+            payment_method: "virtual_account";
+            /**
+             * @description Your unique reference of the transaction, and its idempotency key.
+             * @example order-1042
+             */
+            reference: string;
+            /**
+             * Format: int64
+             * @description Minor units. A whole number: `1000` and `1000.0`, not `10.5` or `"1000"`.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description The `id` of one of your active virtual accounts.
+             * @example 01980a5e-7b00-7c00-8000-000000000003
+             */
+            payment_method_id: string;
+            /**
+             * Format: int64
+             * @description Seconds that the account number accepts the transfer.
+             * @example 900
+             */
+            expiry_duration: number;
+            /**
+             * @description Free text.
+             * @example Two books
+             */
+            narration?: string;
+            /**
+             * @description The payer's IPv4 or IPv6 address, for fraud scoring.
+             * @example 203.0.113.7
+             */
+            payment_ip?: string;
+            /**
+             * @description Reserved for future use.
+             * @example regular
+             * @enum {string}
+             */
+            authorization_type?: "regular";
+            /**
+             * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description The payer. */
+            customer?: components["schemas"]["PayerRequest"];
+        };
+        /** @description Has no fields: send an empty object or no body. */
+        VoidRequest: Record<string, never>;
+        /** @description Something that is valid, but probably a mistake. */
+        Warning: {
+            /**
+             * @description What looks like a mistake.
+             * @example amount_below_one_unit
+             */
+            code: string;
+            /**
+             * @description What was read, and what to send if something else was meant.
+             * @example amount is 25 minor units: NGN 0.25. For NGN 25.00, send 2500.
+             */
+            message: string;
         };
         /** @description RFC 9457 problem details. */
         Problem: {
