@@ -1,7 +1,6 @@
 """Filters of lists, validated as strictly as request bodies."""
 
 from datetime import datetime
-from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
 from kit.api.fields.field_errors import Errors, error, shown
-from kit.api.fields.strict_fields import Moment, RequestSerializer
+from kit.api.fields.strict_fields import Moment, RequestSerializer, instance_of
 from kit.time.time_ordered_ids import earliest_id, latest_id
 
 M = TypeVar("M", bound=Model)
@@ -72,13 +71,7 @@ def read_query(query: QueryDict, filters: type[RequestSerializer]) -> dict[str, 
     }
     if repeated:
         raise ValidationError(repeated)
-    serializer = _instance(filters)
+    serializer = instance_of(filters)
     serializer.beside = PAGING.difference(query)
     wanted: dict[str, Any] = serializer.run_validation({name: values[0] for name, values in given.items()})
     return wanted
-
-
-@cache
-def _instance(filters: type[RequestSerializer]) -> RequestSerializer:
-    """Return the one instance of a serializer, because the first use of its fields is slow."""
-    return filters()

@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from kit.api.fields.strict_fields import RequestSerializer, read_request
+from kit.api.fields.strict_fields import RequestSerializer, instance_of, read_request
 from kit.db.prepared_statements import Lookup
 from merchants.models import ApiKey, Business
 from merchants.models import ApiRequest as LoggedRequest
@@ -63,12 +63,12 @@ def body_of(request: Request) -> dict[str, Any]:
     return cast("dict[str, Any]", request.data or {})
 
 
-def read_body(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
+def read_body(request: Request, serializer: type[RequestSerializer]) -> dict[str, Any]:
     """Return the values of the body.
 
     :raises ValidationError: the request is invalid
     """
-    return read_request(serializer, body_of(request), currencies=business_of(request).currencies)
+    return read_request(instance_of(serializer), body_of(request), currencies=business_of(request).currencies)
 
 
 def leave_out_of_log(request: Request) -> None:

@@ -22,8 +22,6 @@ from payments.services.events.event_subjects import subjects_of
 from webhooks import services as webhooks
 from webhooks.models import Delivery, DeliveryQuerySet
 
-RESEND = ResendSerializer()
-
 
 class EventsView(APIView):
     @operation("listEvents", page(answers.EVENTS_PAGE), filters=EventFilterSerializer)
@@ -71,7 +69,7 @@ class ResendView(APIView):
         look up the event instead.
         """
         event = _find(request, event_id)
-        wanted = read_body(request, RESEND)
+        wanted = read_body(request, ResendSerializer)
         default = ResendTo.BOTH if settings.SANDBOX else ResendTo.ENDPOINT
         if not _resend(event, to=wanted.get("to", default), request=request):
             raise InvalidState(_refusal(_find(request, event_id)))

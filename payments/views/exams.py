@@ -23,8 +23,6 @@ from webhooks.exams.exam import ExamAnswer
 from webhooks.exams.exam_records import Exam
 from webhooks.exams.exam_representation import EXAM, represent_exam
 
-START, ANSWERS = ExamSerializer(), ExamAnswersSerializer()
-
 
 class ExamsView(APIView):
     limits = (Limit.EXAM,)
@@ -47,7 +45,7 @@ class ExamsView(APIView):
         at a time (409 `invalid_state`), and ten can be started in an hour (429 `rate_limited`).
         """
         require_sandbox()
-        wanted = read_body(request, START)
+        wanted = read_body(request, ExamSerializer)
         business, now = business_of(request), clock.now()
         try:
             if wanted["target"] == Exam.Target.CLIENT:
@@ -82,7 +80,7 @@ class ExamAnswersView(APIView):
         """
         require_sandbox()
         exam = _find(request, exam_id)
-        reported = read_body(request, ANSWERS)
+        reported = read_body(request, ExamAnswersSerializer)
         if "answers" in reported:
             exams.report(exam, _answers(reported["answers"]), now=clock.now())
         if "acted" in reported:

@@ -30,8 +30,6 @@ from webhooks.listeners.listener_serializers import (
 )
 from webhooks.models import USUAL_EVENTS, Listener
 
-LISTENER_REQUEST, POLL, END = ListenerSerializer(), PollSerializer(), EndSerializer()
-
 
 class ListenersView(APIView):
     @operation(
@@ -49,7 +47,7 @@ class ListenersView(APIView):
 
         A listener ends an hour after its last poll. You can have five: a sixth is 409 `invalid_state`.
         """
-        wanted = _read(LISTENER_REQUEST, request)
+        wanted = _read(ListenerSerializer, request)
         begun = listeners.begin(
             business=business_of(request),
             name=wanted["name"],
@@ -82,7 +80,7 @@ class PollListenerView(APIView):
         Of more than 1,000 events that were not acknowledged, the oldest are deleted and counted in `dropped`. Wait
         `poll_after` seconds before the next poll: too many polls were waiting.
         """
-        wanted = _read(POLL, request)
+        wanted = _read(PollSerializer, request)
         polled = listeners.poll(
             _find(request, name),
             acknowledged=[UUID(each) for each in wanted.get("ack", ())],
@@ -102,14 +100,14 @@ class EndListenerView(APIView):
 
         Deletes the listener and the events that it did not acknowledge.
         """
-        _read(END, request)
+        _read(EndSerializer, request)
         listener = _find(request, name)
         if not listeners.end(listener):
             raise NotFound
         return Response(ENDED_LISTENER.represent(listener))
 
 
-def _read(serializer: RequestSerializer, request: Request) -> dict[str, Any]:
+def _read(serializer: type[RequestSerializer], request: Request) -> dict[str, Any]:
     """Return the values of a request to the sandbox.
 
     :raises SandboxOnly: this is no sandbox. Nothing of the request is read then.

@@ -23,8 +23,6 @@ from payments.models import Checkout, PaymentLink
 from payments.services.checkouts import checkouts
 from payments.services.links import links
 
-CREATE, CHANGE, NOTHING = LinkSerializer(), LinkChangeSerializer(), VoidSerializer()
-
 
 class PaymentLinksView(APIView):
     @operation(
@@ -45,7 +43,7 @@ class PaymentLinksView(APIView):
         """
         result = links.create(
             business=business_of(request),
-            request=read_body(request, CREATE),
+            request=read_body(request, LinkSerializer),
             actor=key_acting(request),
             now=clock.now(),
         )
@@ -96,7 +94,7 @@ class PaymentLinkView(APIView):
         """
         changed = links.change(
             link_id=_find(request, reference).pk,
-            changes=read_body(request, CHANGE),
+            changes=read_body(request, LinkChangeSerializer),
             actor=key_acting(request),
             now=clock.now(),
         )
@@ -110,7 +108,7 @@ class DeactivateLinkView(APIView):
 
         Payers can no longer begin to pay. Pending payments go on to their end. Repeating the call changes nothing.
         """
-        read_body(request, NOTHING)
+        read_body(request, VoidSerializer)
         link = links.deactivate(
             link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
         )
@@ -126,7 +124,7 @@ class ActivateLinkView(APIView):
 
         Repeating the call changes nothing. A link that the operator has blocked can't be activated.
         """
-        read_body(request, NOTHING)
+        read_body(request, VoidSerializer)
         link = links.activate(
             link_id=_find(request, reference).pk, actor=key_acting(request), now=clock.now()
         )

@@ -56,10 +56,6 @@ from virtual_accounts.representation import ACCOUNT_NUMBER, VIRTUAL_ACCOUNT
 from virtual_accounts.representation import represent as represent_account
 from virtual_accounts.services import accounts
 
-CAPTURE, VOID, REFUND = CaptureSerializer(), VoidSerializer(), RefundSerializer()
-CANCEL = CancelSerializer()
-DEACTIVATE, SIMULATE = DeactivateSerializer(), SimulateSerializer()
-RESOLVE = ResolveBeneficiarySerializer()
 CREATE_PAYMENT = any_of(
     "CreatePayment", *(type(each.serializer) for each in request_types.REQUEST_TYPES.values())
 )
@@ -162,7 +158,7 @@ class CaptureView(APIView):
         In whole or in part; the rest is released. A payment is captured once: repeating the same capture
         returns 200 and the payment's current state, a capture of a different amount 409.
         """
-        wanted = read_body(request, CAPTURE)
+        wanted = read_body(request, CaptureSerializer)
         result = captures.capture(
             transaction_id=_find(request, reference).pk, amount=wanted.get("amount"), now=clock.now()
         )
@@ -181,7 +177,7 @@ class VoidView(APIView):
 
         The payment fails with 20090. Repeating the void returns 200 and the payment's current state.
         """
-        read_body(request, VOID)
+        read_body(request, VoidSerializer)
         result = captures.void(transaction_id=_find(request, reference).pk, now=clock.now())
         return done_or_replayed(result, answers.represent(result.resource))
 
@@ -196,7 +192,7 @@ class CancelView(APIView):
         A payment with an open 3-D Secure page or transfer session fails with 20091. Repeating the
         cancellation returns 200 and the payment's current state.
         """
-        read_body(request, CANCEL)
+        read_body(request, CancelSerializer)
         result = cancellations.cancel(transaction_id=_find(request, reference).pk)
         return done_or_replayed(result, answers.represent(result.resource))
 
@@ -224,7 +220,7 @@ class RefundsView(APIView):
         Refunds of card payments follow the first table, those of transfer payments the second.
         """
         body = body_of(request)
-        wanted = read_body(request, REFUND)
+        wanted = read_body(request, RefundSerializer)
         result = refunds.refund(transaction=_find(request, reference), request=wanted, now=clock.now())
         _note_refund(request, result.resource)
         return created_or_replayed(result, with_warnings(answers.represent_refund(result.resource), body))
@@ -262,7 +258,7 @@ class DeactivateView(APIView):
 
         The account no longer accepts money; an open payment on it fails. Repeating the call changes nothing.
         """
-        read_body(request, DEACTIVATE)
+        read_body(request, DeactivateSerializer)
         account = _find_account(request, reference)
         return Response(represent_account(account_deactivation.deactivate(account.pk, now=clock.now())))
 
@@ -285,7 +281,7 @@ class SimulateView(APIView):
         """
         require_sandbox()
         business = business_of(request)
-        wanted = read_body(request, SIMULATE)
+        wanted = read_body(request, SimulateSerializer)
         transfer = incoming.receive(simulated_notice(wanted), owner=business).resource
         return Response(SIMULATED.represent(transfer))
 
@@ -330,7 +326,7 @@ class ResolveBeneficiaryView(APIView):
         Queries the bank for the name of the account's holder. Nothing is stored. In the sandbox account
         `0000000000` is unknown.
         """
-        wanted = read_body(request, RESOLVE)
+        wanted = read_body(request, ResolveBeneficiarySerializer)
         name = name_enquiries.account_name(business=business_of(request), **wanted)
         return Response(BENEFICIARY.represent({"account_name": name, **wanted}))
 

@@ -36,7 +36,6 @@ from payments.services.sandbox.sandbox_days import DayState, close_day
 from payments.services.sandbox.sandbox_events import advance_event
 from webhooks.models import Delivery
 
-ADVANCE = AdvanceSerializer()
 ADVANCE_BODY = any_of("Advance", AdvancePaymentSerializer, AdvanceEventSerializer, AdvanceDaySerializer)
 
 HAPPENED = Field("advanced", one_of(Advanced), "What happened.")
@@ -97,7 +96,7 @@ class AdvanceView(APIView):
         """
         require_sandbox()
         business = business_of(request)
-        wanted = read_body(request, ADVANCE)
+        wanted = read_body(request, AdvanceSerializer)
         ((kind, value),) = wanted.items()
         return Response(_ADVANCES[kind](business, value, request))
 

@@ -24,8 +24,6 @@ from payments.services.transfers import api_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
 
-CREDIT, RETURN = CreditUnappliedSerializer(), ReturnUnappliedSerializer()
-
 
 class UnappliedTransfersView(APIView):
     @operation(
@@ -60,7 +58,7 @@ class CreditUnappliedView(APIView):
         by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the
         transfer's current state; a different decision returns 409 `invalid_state`.
         """
-        wanted = _read(request, CREDIT)
+        wanted = _read(request, CreditUnappliedSerializer)
         return _decided(api_decisions.credit, request, unapplied_id=id, reason=wanted["reason"])
 
 
@@ -84,7 +82,7 @@ class ReturnUnappliedView(APIView):
         by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the
         transfer's current state; a different decision returns 409 `invalid_state`.
         """
-        wanted = _read(request, RETURN)
+        wanted = _read(request, ReturnUnappliedSerializer)
         return _decided(
             api_decisions.return_to_sender,
             request,
@@ -94,7 +92,7 @@ class ReturnUnappliedView(APIView):
         )
 
 
-def _read(request: Request, serializer: RequestSerializer) -> dict[str, Any]:
+def _read(request: Request, serializer: type[RequestSerializer]) -> dict[str, Any]:
     """Validate a decision, after checking that the business allows its keys to decide."""
     api_decisions.require_permission(business_of(request))
     return read_body(request, serializer)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, NoReturn, TypeAlias
 from urllib.parse import urlsplit
 
@@ -594,6 +594,12 @@ class RequestSerializer(Strict, serializers.Serializer):
     def _unexpected(self, data: Mapping[str, Any]) -> Errors:
         """Return the errors of unknown fields."""
         return unknown_fields(data, known=self._known, elsewhere=self.elsewhere, beside=self.beside)
+
+
+@cache
+def instance_of(serializer: type[RequestSerializer]) -> RequestSerializer:
+    """Return the one instance of a serializer, because the first use of its fields is slow."""
+    return serializer()
 
 
 def required_together(data: Mapping[str, Any], *names: str, when: Collection[str]) -> Errors:
