@@ -5,9 +5,7 @@ and unknown members are stored as text in `extra_members`.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
 from typing import IO, Any, ClassVar
 
 from rest_framework.exceptions import ValidationError
@@ -19,15 +17,14 @@ from rest_framework.request import Request
 
 from kit import banks
 from kit.api.fields.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
+from kit.api.lenient_json import lenient_object
 from kit.api.strict_json import MalformedJSON
-from kit.files.bounded_json import pruned
 from kit.text.display_names import printable_line
 from kit.text.masking import mask_card_numbers
 
 MEMBERS_KEPT = 20
 NAME_KEPT = 40  # characters
 VALUE_KEPT = 255
-LONGEST_NUMBER = 40  # digits; a longer number is read as text
 
 LARGEST_AMOUNT = 2**63 - 1  # minor units; the limit of the column
 
@@ -103,16 +100,9 @@ def _kept(members: Mapping[str, Any]) -> dict[str, str]:
     return {one_line(name, length=NAME_KEPT): one_line(value) for name, value in first}
 
 
-class _Object(dict[str, Any]):
-    """A JSON object that records its duplicate members. The last value wins."""
-
-    repeated: frozenset[str] = frozenset()
-
-
 class NotificationParser(BaseParser):
     """Parse a notification leniently. Invalid JSON is rejected only if no object can be read from it.
 
-    Invalid UTF-8, control characters, NaN, lone surrogates and deep nesting affect only the text that contains them.
     A duplicate strict field is rejected, because choosing one of its values would be a guess.
     """
 
@@ -126,41 +116,10 @@ class NotificationParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         body: bytes = parser_context["request"].body if parser_context else stream.read()
-        try:
-            document = _DECODER.decode(pruned(body.decode("utf-8-sig", errors="replace")))
-        except json.JSONDecodeError as error:
-            raise MalformedJSON(
-                f"The body is not valid JSON: line {error.lineno}, column {error.colno}."
-            ) from None
-        if not isinstance(document, _Object):
-            raise MalformedJSON
+        document = lenient_object(body)
         if document.repeated & self.strict_names:
             raise MalformedJSON("The body has a duplicate key.")
         return document
-
-
-def _object(pairs: list[tuple[str, Any]]) -> _Object:
-    members = _Object(pairs)
-    if len(members) != len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        members.repeated = frozenset(name for name, count in counts.items() if count > 1)
-    return members
-
-
-def _whole(digits: str) -> int | str:
-    return int(digits) if len(digits) <= LONGEST_NUMBER else digits
-
-
-def _decimal(text: str) -> Decimal | str:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return text
-
-
-_DECODER = json.JSONDecoder(  # noqa: TID251  (the text is pruned)
-    object_pairs_hook=_object, parse_int=_whole, parse_float=_decimal, parse_constant=str, strict=False
-)
 
 
 class AnyAccept(DefaultContentNegotiation):
