@@ -35,6 +35,7 @@ class Job(NamedTuple):
 FREQUENT = [
     Job("payments.expire_due", 1),
     Job("payments.update_settled_payments", 1),
+    Job("connectors.process_events", 1),
     Job("dashboard.mail_password_resets", 1),
     Job("dashboard.index_search", 2),
     Job("payments.requery_due", 1, "requery"),

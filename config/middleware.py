@@ -38,7 +38,7 @@ SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")
 # the Luhn check.
 UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[1-8][0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\Z")
 
-MACHINES = ("/api/", "/bank/")  # called by programs: no session, cookies or forms
+MACHINES = ("/api/", "/bank/", "/connectors/")  # called by programs: no session, cookies or forms
 PAYERS = ("/3ds/", "/pay/", "/l/", "/checkout/")  # pages without sign-in
 
 log = structlog.get_logger("sluice.requests")

@@ -399,6 +399,13 @@ BANK_TIMEOUT = env.number("BANK_TIMEOUT", default=8, minimum=1, maximum=9)
 # Hours after a payout's creation in which the bank still recognises its reference, so that it can be resent.
 BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 
+# Webhooks of providers. Several keys are valid during a rotation. Paystack signs with the secret key.
+CHECKOUT_WEBHOOK_KEYS = env.words("CHECKOUT_WEBHOOK_KEYS")
+CHECKOUT_PROCESSING_CHANNEL = env.text("CHECKOUT_PROCESSING_CHANNEL")
+PAYSTACK_SECRET_KEY = env.text("PAYSTACK_SECRET_KEY")
+PAYSTACK_WEBHOOK_KEYS = env.words("PAYSTACK_WEBHOOK_KEYS")
+PAYSTACK_INTEGRATION = env.text("PAYSTACK_INTEGRATION")
+
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
 # If True, a payout that the wallet does not cover fails with 20051. If False, the wallet may become negative.
@@ -448,6 +455,10 @@ if ACCOUNT_PROVIDER and not (banks.CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and
 SHORTEST_SECRET = 32  # characters
 if any(len(key) < SHORTEST_SECRET for key in BANK_NOTIFICATION_KEYS):
     env.refuse("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
+SHORTEST_WEBHOOK_KEY = 16  # characters; providers make some of these keys themselves
+for _name in ("CHECKOUT_WEBHOOK_KEYS", "PAYSTACK_WEBHOOK_KEYS"):
+    if any(len(key) < SHORTEST_WEBHOOK_KEY for key in globals()[_name]):
+        env.refuse(f"{_name} must have 16 characters or more, each.")
 
 # Contact of those who find a vulnerability: /.well-known/security.txt; empty: there is no such file
 SECURITY_CONTACT = env.text("SECURITY_CONTACT")

@@ -12,8 +12,9 @@ from merchants.people.access import only_redirects
 admin.autodiscover()
 
 urlpatterns = [
-    # The API, notifications of the bank, pages for payers
+    # The API, notifications of the bank and of providers, pages for payers
     path("", include("payments.urls")),
+    path("", include("connectors.urls")),
     path("", include("virtual_accounts.urls")),
     path("", include("ledger.urls")),
     path("", include("merchants.urls")),

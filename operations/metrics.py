@@ -22,6 +22,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from config.models import last_beat
+from connectors.models import ProviderEvent
 from dashboard.search import indexer
 from kit.db import clock, postgresql
 from ledger.models import Account
@@ -75,6 +76,7 @@ class DatabaseCollector(Collector):
             found = [
                 *_deliveries(),
                 *_transactions(),
+                *_provider_events(),
                 *_workers(),
                 *_ledger(),
                 *_card_numbers(),
@@ -129,6 +131,16 @@ def _transactions() -> Iterator[Metric]:
         "sluice_overdue_transactions",
         "Challenges and authorisations that have expired and were not ended yet.",
         value=Transaction.objects.overdue(at=now)[:COUNTED].count(),
+    )
+
+
+def _provider_events() -> Iterator[Metric]:
+    now = timezone.now()
+    oldest = ProviderEvent.objects.due(at=now).aggregate(oldest=Min("next_attempt_at"))["oldest"]
+    yield GaugeMetricFamily(
+        "sluice_oldest_due_provider_event_seconds",
+        "How long the oldest event of a provider that should be processed now has been due.",
+        value=(now - oldest).total_seconds() if oldest else 0,
     )
 
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from connectors.services import event_retention
 from merchants.api import nonces, request_log
 from merchants.models import Invitation, LimitSlot
 from payments.services.links import link_retention
@@ -89,6 +90,8 @@ EVERYTHING = (
          deliveries.old_payloads, deliveries.purge_payloads),
     Kept("attempts", "attempt at a delivery", "attempts at deliveries",
          deliveries.old_attempts, deliveries.purge_attempts),
+    Kept("provider_events", "processed event of a provider", "processed events of providers",
+         event_retention.old_events, event_retention.purge_events),
     Kept("listeners", "expired listener", "expired listeners",
          listeners.old_listeners, _by_keys(listeners.old_listeners)),
     Kept("listener_copies", "copy for an ended listener", "copies for ended listeners",

@@ -29,6 +29,7 @@ DESCRIPTIONS = {
     "api_key.revoked": "revoked the API key {target}",
     "webhook.configured": "changed the webhook settings",
     "webhook.key_rotated": "rotated the webhook signing key",
+    "provider_event.processed_again": "processed an event of the provider again",
     "webhook.replayed": "resent webhook deliveries",
     "webhook.test_sent": "sent a test event to the webhook endpoint",
     "webhook.exam_started": "started an exam of the webhook receiver",

@@ -81,6 +81,7 @@ fail for a URL without a rule or with different behaviour. [Security](security.m
 API, OTHERS = "Merchant API", "Public pages"
 SECTIONS = {
     "Bank notifications": ("bank/",),
+    "Webhooks of providers": ("connectors/",),
     "Payer pages": ("3ds/", "pay/", "l/", "checkout/"),
     "Sign-in and own account": tuple(
         f"dashboard/{name}/" for name in ("login", "logout", "confirm", "account")
@@ -92,6 +93,7 @@ SECTIONS = {
 TEXTS = {
     API: "Each call is signed: there is no session.",
     "Bank notifications": "Each notification is signed: there is no session.",
+    "Webhooks of providers": "Each event is signed: there is no session. Without a key of the provider, they return 404.",
     "Payer pages": "Payers have no account and no session.",
     OTHERS: "They show nothing about a business and change nothing.",
     "Operations": "They change nothing.",

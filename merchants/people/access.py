@@ -40,6 +40,7 @@ class Who(StrEnum):
     KEY = "API keys"
     FULL_KEY = "API keys with full access"
     BANK = "the hosting bank, authenticated by its signature"
+    PROVIDER = "the payment provider, authenticated by its signature"
     PAYER = "holders of the payment link"
     INVITED = "holders of the invitation link"
     MAILED = "holders of the mailed link"

@@ -1,0 +1,64 @@
+"""Webhooks of Checkout.com: a signature of the raw body by the workflow's own key, and an event's members.
+
+Nothing in an event tells the environment. Its account is the processing channel, where it names one.
+"""
+
+import re
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.conf import settings
+
+from connectors.checkout.references import id_of
+from connectors.protocol import Document, Effect, text_at
+
+EVENT_ID = re.compile(r"evt_[0-9a-z]{20,40}\Z")
+QUERIED = ("payment_", "card_verified", "card_verification_declined")  # beginnings of kinds
+KEPT = ("dispute_",)
+
+REFERENCES = (
+    ("data", "reference"),
+    ("data", "payment_reference"),  # of a dispute
+    ("data", "id"),  # of the payment, or of the dispute
+    ("data", "payment_id"),
+    ("data", "action_id"),
+    ("data", "payment_action_id"),
+)
+
+
+class CheckoutWebhooks:
+    """The webhooks of Checkout.com."""
+
+    signature_header = "Cko-Signature"
+    digest = "sha256"
+
+    def signing_keys(self) -> Sequence[str]:
+        configured: list[str] = settings.CHECKOUT_WEBHOOK_KEYS
+        return configured
+
+    def own_account(self) -> str:
+        return str(settings.CHECKOUT_PROCESSING_CHANNEL)
+
+    def event_id(self, document: Document) -> str:
+        found = text_at(document, "id")
+        return found if EVENT_ID.match(found) else ""
+
+    def kind(self, document: Document) -> str:
+        return text_at(document, "type")
+
+    def effect_of(self, kind: str) -> Effect:
+        if kind.startswith(QUERIED):
+            return Effect.QUERY
+        return Effect.KEEP if kind.startswith(KEPT) else Effect.UNKNOWN
+
+    def account_of(self, document: Document) -> str:
+        return text_at(document, "data", "processing_channel_id")
+
+    def is_of_another_environment(self, document: Document) -> bool:
+        return False
+
+    def references(self, document: Document) -> list[str]:
+        return [text_at(document, *path) for path in REFERENCES]
+
+    def own_id(self, reference: str) -> UUID | None:
+        return id_of(reference)

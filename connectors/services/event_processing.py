@@ -1,0 +1,138 @@
+"""Process the events of providers: have the provider queried about what each names, and record what that changed.
+
+An event is a hint. The first attempt makes the query due that `payments.services.rails.requery` repeats anyway, so a
+forged, late, repeated or reordered event changes nothing that a query would not. Later attempts only look whether the
+query was answered. The table is the queue: any worker takes the next event that is due, and a killed one leaves it due.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.db import transaction as database
+
+from connectors.metrics import EVENTS
+from connectors.models import ProviderEvent
+from connectors.protocol import Effect
+from connectors.registry import WEBHOOKS
+from connectors.services.event_subjects import find_subject
+from kit.db.clock import database_now
+from kit.text.exception_summaries import summary_of
+from payments.models import Transaction
+from payments.services.rails.rail_queries import early_queries
+
+log = structlog.get_logger("sluice.provider_events")
+
+Result = ProviderEvent.Result
+
+# Before each further attempt. After the last one, only the query's own schedule continues.
+INTERVALS = (
+    timedelta(seconds=2),
+    timedelta(seconds=5),
+    timedelta(seconds=20),
+    timedelta(minutes=1),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+)
+# As many for an event that names nothing of ours. It may precede the answer that has the provider's id.
+ATTEMPTS_TO_FIND = 3
+RUN_TIME = 1.0  # seconds of a run
+
+
+class Verdict(NamedTuple):
+    """The result of an attempt. A verdict that isn't final holds if there are no further attempts."""
+
+    result: ProviderEvent.Result
+    outcome: str = ""
+    is_final: bool = True
+
+
+def process_due(*, clock: Callable[[], datetime] = database_now) -> int:
+    """Process events until none is due or the run's time is over, and return the number of attempts."""
+    if not ProviderEvent.objects.due(at=clock()).exists():
+        return 0  # nearly always
+    made, ends_at = 0, time.monotonic() + RUN_TIME
+    while time.monotonic() < ends_at and _process_next(now=clock()):
+        made += 1
+    return made
+
+
+@database.atomic
+def _process_next(*, now: datetime) -> bool:
+    due = ProviderEvent.objects.due(at=now).select_for_update(skip_locked=True)
+    event = due.order_by("next_attempt_at").first()
+    if event is None:
+        return False
+    _record(event, _attempt(event, now=now), now=now)
+    return True
+
+
+def _attempt(event: ProviderEvent, *, now: datetime) -> Verdict:
+    try:
+        with database.atomic():
+            return _verdict(event, now=now)
+    except (OperationalError, InterfaceError):
+        raise  # the event stays due
+    except Exception as error:  # noqa: BLE001  (an event that fails must not stop the others)
+        said = summary_of(error)
+        log.error("event not processed", id=str(event.pk), **said)  # noqa: TRY400  (the message may quote the event)
+        return Verdict(Result.FAILED, is_final=False)
+
+
+def _verdict(event: ProviderEvent, *, now: datetime) -> Verdict:
+    webhooks = WEBHOOKS.get(event.provider)
+    effect = webhooks.effect_of(event.kind) if webhooks else Effect.UNKNOWN
+    if effect is Effect.UNKNOWN:
+        return Verdict(Result.UNKNOWN_KIND)
+    if webhooks and event.account and webhooks.own_account() not in {"", event.account}:
+        return Verdict(Result.OTHER_ACCOUNT)
+    subject = find_subject(event)
+    if subject is not None:
+        event.transaction, event.operation = subject.transaction, subject.operation
+    if effect is Effect.KEEP:
+        return Verdict(Result.KEPT)
+    if subject is None:
+        return Verdict(Result.NOT_OURS, is_final=event.attempts + 1 >= ATTEMPTS_TO_FIND)
+    return _query(event, subject.transaction, now=now)
+
+
+def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> Verdict:
+    """Make the queries about a transaction due at first, and then wait for their answers."""
+    subjects = early_queries.open_queries(transaction)
+    if event.asked_at is None:
+        if not subjects:
+            event.asked_at = now
+            return Verdict(Result.NOTHING_OPEN)
+        if early_queries.make_due(transaction, now=now):
+            event.asked_at = now
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    if early_queries.are_waiting(subjects, since=event.asked_at):
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    return Verdict(Result.QUERIED, _changes(transaction, since=event.asked_at))
+
+
+def _changes(transaction: Transaction, *, since: datetime) -> str:
+    """Return what has changed since a time, as in "status: pending → success"."""
+    transitions = transaction.transitions.filter(at__gte=since).order_by("pk")
+    operations = transaction.operations.filter(finished_at__gte=since).order_by("pk")
+    found = [*map(str, transitions), *(f"{each.kind}: pending → {each.status}" for each in operations)]
+    return "; ".join(found)[:255] or "nothing changed"
+
+
+def _record(event: ProviderEvent, verdict: Verdict, *, now: datetime) -> None:
+    is_over = verdict.is_final or event.attempts >= len(INTERVALS)
+    event.next_attempt_at = None if is_over else now + INTERVALS[event.attempts]
+    event.attempts += 1
+    event.result, event.outcome = verdict.result if is_over else Result.WAITING, verdict.outcome
+    if is_over:
+        event.asked_at = event.asked_at or now
+        event.processed_at = now
+        EVENTS.labels(event.provider, event.result).inc()
+    event.save(
+        update_fields=[
+            "transaction", "operation", "result", "outcome", "asked_at", "processed_at", "attempts", "next_attempt_at",
+        ]
+    )  # fmt: skip
