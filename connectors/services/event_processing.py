@@ -3,6 +3,7 @@
 An event is a hint. The first attempt makes the query due that `payments.services.rails.requery` repeats anyway, so a
 forged, late, repeated or reordered event changes nothing that a query would not. Later attempts only look whether the
 query was answered. The table is the queue: any worker takes the next event that is due, and a killed one leaves it due.
+The event's row is locked first, then only rows that no other transaction holds, so that nothing waits.
 """
 
 import time
@@ -104,8 +105,10 @@ def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> 
     subjects = early_queries.open_queries(transaction)
     if event.asked_at is None:
         if not subjects:
-            event.asked_at = now
-            return Verdict(Result.NOTHING_OPEN)
+            is_with_payer = (
+                transaction.awaiting == Transaction.Awaiting.PAYER
+            )  # which is queried after the payer returns
+            return Verdict(Result.NOTHING_OPEN, is_final=not is_with_payer)
         if early_queries.make_due(transaction, now=now):
             event.asked_at = now
         return Verdict(Result.NOT_ANSWERED, is_final=False)

@@ -104,6 +104,16 @@ class TestBank:
         assert {client.post(path_of(route), {}).status_code for route in routes_of(Who.BANK)} == {401}
 
 
+class TestProviders:
+    @pytest.mark.parametrize("who", OUTSIDERS + STAFF)
+    def test_are_the_only_senders_of_their_events(self, use, settings, who):
+        settings.CHECKOUT_WEBHOOK_KEYS = ["a-key-of-a-workflow"]
+        client = use(who)
+
+        for route in routes_of(Who.PROVIDER):
+            assert client.post(f"/{route.replace('<str:provider>', 'checkout')}", {}).status_code == 401
+
+
 class TestPublic:
     @pytest.mark.parametrize("who", OUTSIDERS[1:] + STAFF)
     def test_pages_are_the_same_for_everyone(self, use, who):

@@ -14,6 +14,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
+from connectors.models import ProviderEvent
 from ledger.models import Account, Entry, Posting
 from merchants.admin.base import REACH
 from merchants.models import ApiKey, AuditEntry, Business, User
@@ -63,7 +64,7 @@ MODELS = [
     "virtual_accounts.VirtualAccount", "virtual_accounts.AccountNumber", "virtual_accounts.Session",
     "virtual_accounts.Transfer", "virtual_accounts.UnappliedMoney", "virtual_accounts.UnclaimedTransfer",
     "virtual_accounts.ProviderMessage",
-    "webhooks.Endpoint", "webhooks.Delivery",
+    "webhooks.Endpoint", "webhooks.Delivery", "connectors.ProviderEvent",
     "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
     "payments.Tariff", "payments.RailChoice", "payments.AccountDeclaration", "payments.PayoutReturn", "payments.Reconciliation",
     "payments.ReconciliationLine", "payments.Proposal", "payments.PaymentLink", "payments.Checkout",
@@ -133,6 +134,10 @@ def everything(ada, api, late_money):
     Attempt.objects.create(
         delivery=delivery, number=1, started_at=now, total_ms=1, explanation=NASTY, excerpt=NASTY.encode()
     )
+    ProviderEvent.objects.create(
+        id=uuid.uuid4(), provider="checkout", event_key=NASTY[:64], kind=NASTY[:60], references=[NASTY], body=NASTY.encode(),
+        transaction=Transaction.objects.get(pk=paid["id"]), outcome=NASTY, received_at=now, last_received_at=now,
+    )  # fmt: skip
     compared = Reconciliation.objects.create(
         id=uuid.uuid4(), source="both", file_name=NASTY, file_hash="0" * 64, first_day=now, last_day=now,
         matched=0, different=0, missing_here=1, missing_there=0, actor=NASTY, at=now,

@@ -438,7 +438,7 @@ KEPT = {
     "keyed hashes of card numbers and ids": {"card_hash", "attempt_key"},
     "made here, or by a connector": {
         "reader", "resume_after", "read_up_to",
-        "response_code", "fee_rule", "challenge_preference", "connector", "account", "former", "present", "merchant_descriptor",
+        "response_code", "fee_rule", "provider", "challenge_preference", "connector", "account", "former", "present", "merchant_descriptor",
         "gateway_recommendation", "tallies",
         "unfinished", "steps", "parameters", "made_about", "confirmers", "differences", "subscribed_events", "body", "error",
         "currencies", "lane", "server", "token", "token_hash", "fingerprint", "card_number_hash", "bvn_hash",

@@ -26,7 +26,7 @@ from tests.connectors.provider_webhooks import (
     providers,  # noqa: F401  (a fixture)
     send,
 )
-from tests.racing import kept_locked
+from tests.racing import kept_locked, racers
 from tests.wallets import fill_wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("providers")]
@@ -334,6 +334,19 @@ class TestFaults:
         )  # fmt: skip
 
         assert finish().result == Result.UNKNOWN_KIND
+
+
+@pytest.mark.long
+@pytest.mark.django_db(transaction=True)
+def test_workers_share_what_is_due(client):
+    for number in range(12):
+        send(client, PAYSTACK, paystack_event("invoice.create", number=number))
+
+    with racers(4) as running:
+        made = running.race(*[event_processing.process_due] * 4)
+
+    assert sum(made) == 12
+    assert set(ProviderEvent.objects.values_list("result", "attempts")) == {(Result.UNKNOWN_KIND, 1)}
 
 
 class TestRetention:

@@ -217,10 +217,6 @@ class TestPaystack:
             assert send(client, PAYSTACK, document).status_code == 200
 
         for event in ProviderEvent.objects.all():
-            body = bytes(event.body)
-            if event.kind.startswith(
-                ("charge.", "transfer.", "refund.", "dedicatedaccount.", "customeridentification.")
-            ):
-                assert WEBHOOKS["paystack"].effect_of(event.kind) is not Effect.UNKNOWN
+            assert WEBHOOKS["paystack"].effect_of(event.kind) is not Effect.UNKNOWN, event.kind
             for canary in (b"@", b"2348100000000", b"AUTH_", b"*****"):
-                assert canary not in body
+                assert canary not in bytes(event.body)

@@ -8,8 +8,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "security.md").read_text()
 MODEL = PAGE.partition("## Threat model")[2].partition("\n## ")[0]
 ENTRY_POINTS = [
-    "Merchant API", "Bank notifications", "Payer's pages", "Dashboard", "Administration", "Commands", "Webhooks out",
-    "Rails out", "Database, Redis and broker", "Logs and support bundle", "Supply chain",
+    "Merchant API", "Bank notifications", "Webhooks of providers", "Payer's pages", "Dashboard", "Administration", "Commands",
+    "Webhooks out", "Rails out", "Database, Redis and broker", "Logs and support bundle", "Supply chain",
 ]  # fmt: skip
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py::[\w:]+)`", PAGE)))
 
