@@ -3,8 +3,6 @@
 import hmac
 import json
 
-import pytest
-
 from connectors.checkout.references import reference_of
 from connectors.services import event_processing
 from payments import rails
@@ -42,12 +40,6 @@ def configure(settings, monkeypatch):
     monkeypatch.setitem(rails.ACQUIRERS, "checkout", f"{__name__}.SlowCheckout")
     monkeypatch.setitem(rails.BANKS, "paystack", f"{__name__}.SlowPaystack")
     settings.CARD_ACQUIRER, settings.PAYOUT_BANK = "checkout", "paystack"
-
-
-@pytest.fixture
-def providers(settings, monkeypatch):
-    """Configure both providers."""
-    configure(settings, monkeypatch)
 
 
 def checkout_event(kind="payment_approved", *, event_id="evt_az5sblvku4ge3dwpztvyizgcau", **data):

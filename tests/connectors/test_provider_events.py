@@ -15,7 +15,6 @@ from payments import rails
 from payments.models import CardOperation, Transaction
 from payments.services.rails.rail_queries import query_leases
 from payments.services.rails.rail_queries.query_leases import lane_of
-from tests import orders
 from tests.connectors.provider_webhooks import (
     CHECKOUT,
     PAYSTACK,
@@ -23,31 +22,13 @@ from tests.connectors.provider_webhooks import (
     checkout_event,
     paystack_event,
     process,
-    providers,  # noqa: F401  (a fixture)
     send,
 )
 from tests.racing import kept_locked, racers
-from tests.wallets import fill_wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("providers")]
 
 Result = ProviderEvent.Result
-
-
-@pytest.fixture
-def payment(api):
-    """Return a payment whose outcome isn't known."""
-    made = api.post("/api/payments", orders.card_payment(reference="order-1")).json()
-    assert made["status"] == "pending"
-    return Transaction.objects.get(reference="order-1")
-
-
-@pytest.fixture
-def payout(ada, api):
-    fill_wallet(ada.business, 1_000_000)
-    made = api.post("/api/payments", orders.payout(reference="payout-1")).json()
-    assert made["status"] == "pending"
-    return Transaction.objects.get(reference="payout-1")
 
 
 @pytest.fixture
@@ -156,6 +137,17 @@ class TestQuery:
         Transaction.objects.update(
             query_leased_until=None, next_query_at=timezone.now() + timedelta(seconds=30)
         )
+
+        due_now()
+        process()
+
+        assert status_of(payment) == "success"
+
+    def test_payment_that_waits_for_its_payer_is_queried_after_that(self, client, payment):
+        Transaction.objects.update(awaiting=Transaction.Awaiting.PAYER)
+        send(client, CHECKOUT, about(payment))
+        process()
+        Transaction.objects.update(awaiting=Transaction.Awaiting.RAIL)
 
         due_now()
         process()

@@ -13,7 +13,6 @@ from tests.connectors.provider_webhooks import (
     CHECKOUT,
     about,
     process,
-    providers,  # noqa: F401  (a fixture)
     send,
 )
 from tests.dashboard.people import signed_in

@@ -13,7 +13,6 @@ from connectors.models import ProviderEvent
 from connectors.protocol import Effect
 from connectors.registry import WEBHOOKS
 from payments.models import Transaction
-from tests import orders
 from tests.connectors.checkout.client import Client as CheckoutClient
 from tests.connectors.paystack import documents
 from tests.connectors.paystack.client import LIVE_KEY
@@ -23,10 +22,8 @@ from tests.connectors.provider_webhooks import (
     CHECKOUT_KEY,
     PAYSTACK,
     process,
-    providers,  # noqa: F401  (a fixture)
     send,
 )
-from tests.wallets import fill_wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("providers")]
 
@@ -62,19 +59,6 @@ def paystack(settings, posted):
     client = PaystackClient(key=LIVE_KEY, webhook_url=PAYSTACK)
     client.simulator.integration.outbox._send = posted
     return client
-
-
-@pytest.fixture
-def payment(api):
-    api.post("/api/payments", orders.card_payment(reference="order-1"))
-    return Transaction.objects.get(reference="order-1")
-
-
-@pytest.fixture
-def payout(ada, api):
-    fill_wallet(ada.business, 1_000_000)
-    api.post("/api/payments", orders.payout(reference="payout-1"))
-    return Transaction.objects.get(reference="payout-1")
 
 
 def status_of(row):

@@ -19,7 +19,6 @@ from tests.connectors.provider_webhooks import (
     PAYSTACK_KEY,
     checkout_event,
     paystack_event,
-    providers,  # noqa: F401  (a fixture)
     raw,
     send,
 )
