@@ -57,7 +57,7 @@ def kind_of(transaction: Transaction) -> str:
 
 def _gateway_code(transaction: Transaction) -> str | None:
     """Return the gateway's code. A failed payment hides the approval of its voided or expired authorisation."""
-    code = transaction.gateway_code
+    code = transaction.full_gateway_code
     is_hidden = transaction.status == Status.FAILED and code == outcomes.COMPLETED.gateway_code
     return None if is_hidden else code
 
@@ -239,7 +239,7 @@ REFUND = Answer(
     Field("amount", MINOR_UNITS, "Minor units.", 20_000),
     Field("currency", CURRENCY, "ISO 4217.", "NGN", "transaction.currency"),
     Field("created_at", MOMENT, "When it was requested.", "2026-01-31T08:05:00.000Z"),
-    Field("gateway_code", TEXT, "The acquirer's or bank's own response code.", "00", omit=EMPTY),
+    Field("gateway_code", TEXT, "The acquirer's or bank's own response code.", "00", "full_gateway_code", EMPTY),
     Field("reason", TEXT, "Your reason.", "One book came back", omit=EMPTY),
     Field(
         "destination",
@@ -327,3 +327,8 @@ represent_unapplied_transfer: Callable[[UnappliedMoney], dict[str, Any]] = UNAPP
 
 def challenge_address(token: str) -> str:
     return f"{settings.PUBLIC_URL}/3ds/{token}"
+
+
+def return_page_address(token: str) -> str:
+    """Return where a payer comes back to from the page of a provider or bank."""
+    return f"{challenge_address(token)}/return"

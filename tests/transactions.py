@@ -8,8 +8,10 @@ from django.db import transaction as database
 
 from merchants.models import Business
 from payments.api import request_types
-from payments.models import Transaction
+from payments.models import Challenge, Transaction
+from payments.rails.protocol import ActionKind
 from payments.services import expiry
+from payments.services.cards import challenges
 from tests import orders
 
 
@@ -28,6 +30,10 @@ def authorised_payment(*, business: Business, now: datetime, **changes: Any) -> 
 def challenged_payment(*, business: Business, now: datetime, **changes: Any) -> Transaction:
     asked = {"enabled": True, "challenge_preference": "challenge_mandated"}
     return start(orders.card_payment(three_ds=asked, **changes), business=business, now=now)
+
+
+def enter_code(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
+    return challenges.answer(challenge=challenge, kind=ActionKind.OTP, value={ActionKind.OTP: code}, now=now)
 
 
 def expire_now(transaction_id: UUID, *, now: datetime) -> None:

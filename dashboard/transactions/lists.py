@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from django.db.models import OuterRef, Subquery, UUIDField
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +17,7 @@ from dashboard.transactions.rows import TransactionRows
 from dashboard.ui.chips import ChipSpec
 from dashboard.ui.lists import exports
 from dashboard.ui.lists.lists import ListSpec, list_context
-from kit.files.tables import Table, amounts, attributes
+from kit.files.tables import Column, Table, amounts, attributes
 from merchants.exports import FileType
 from payments.models import SettlementItem
 
@@ -84,7 +85,9 @@ COLUMNS = [
         "retrieval_reference_number",
         "system_trace_audit_number",
         "authorization_code",
-        "gateway_code",
+    ),
+    Column("gateway_code", attrgetter("full_gateway_code")),
+    *attributes(
         "narration",
         "created_at",
         "finished_at",
@@ -93,4 +96,4 @@ COLUMNS = [
         "payment_link_id",
     ),
 ]
-FIELDS = [column.name for column in COLUMNS if column.name != "settlement_id"]
+FIELDS = [column.name for column in COLUMNS if column.name != "settlement_id"] + ["long_gateway_code"]

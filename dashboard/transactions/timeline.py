@@ -99,7 +99,8 @@ def _challenge_moments(challenge: Challenge | None) -> Iterator[Moment]:
 
 def _transitions(transaction: Transaction, batch: SettlementBatch | None, entries: Lines) -> Iterator[Moment]:
     for transition in Transition.objects.filter(transaction=transaction).order_by("at", "pk"):
-        if transition.attribute == "awaiting" and transition.after == Awaiting.PAYER:
+        is_asked_again = transition.cause == Transition.Cause.PAYER  # after an input
+        if transition.attribute == "awaiting" and transition.after == Awaiting.PAYER and not is_asked_again:
             yield Moment(
                 at=transition.at, title="3-D Secure requested", text="The payer must confirm.", mark=WAIT
             )

@@ -7,7 +7,7 @@ from payments.models.batches import (
     SettlementBatchQuerySet,
     SettlementItem,
 )
-from payments.models.challenges import Challenge, new_challenge_token
+from payments.models.challenges import Challenge
 from payments.models.counters import TraceCounter
 from payments.models.fees import Tariff
 from payments.models.hourly_totals import CountedDay, HourlyTotals
@@ -60,7 +60,6 @@ __all__ = [
     "Transaction",
     "TransactionQuerySet",
     "Transition",
-    "new_challenge_token",
     "new_slug",
     "retry_window",
 ]

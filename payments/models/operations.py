@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
+from payments.models import gateway_codes
 from payments.models.state_errors import AlreadyTransitioned
 from payments.models.transactions import LONGEST_ACCOUNT, Transaction
 from payments.rules.outcomes import PROCESSING
@@ -70,6 +71,11 @@ class CardOperation(models.Model):
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
     response_summary = FreeTextField(max_length=255, default=PROCESSING.summary)
     gateway_code = models.CharField(max_length=3, blank=True)
+    long_gateway_code = models.CharField(
+        max_length=gateway_codes.LONGEST, blank=True, default="", db_default=""
+    )
+    # The rail's own identifier, sent with later queries.
+    acquirer_reference = models.CharField(max_length=64, blank=True, default="", db_default="")
     acquirer_transaction_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     next_query_at = models.DateTimeField(null=True)
     query_leased_until = models.DateTimeField(null=True)  # until then, only one process queries the acquirer
@@ -132,6 +138,11 @@ class CardOperation(models.Model):
         return self.connector != ""
 
     @property
+    def full_gateway_code(self) -> str:
+        """Return the gateway's code, whichever column it is in."""
+        return self.gateway_code or self.long_gateway_code
+
+    @property
     def outcome_text(self) -> str:
         """Return the summary for pages."""
         is_refund = self.kind == self.Kind.REFUND
@@ -152,8 +163,9 @@ class CardOperation(models.Model):
         outcome = answer.outcome
         self.status = self.Status.SUCCESS if outcome.is_success else self.Status.FAILED
         self.response_code, self.response_summary = outcome.code, outcome.summary
-        self.gateway_code = outcome.gateway_code
+        self.gateway_code, self.long_gateway_code = gateway_codes.columns_of(outcome.gateway_code)
         self.acquirer_transaction_id = answer.acquirer_transaction_id
+        self.acquirer_reference = answer.acquirer_reference or self.acquirer_reference
         self.next_query_at = None
         self.finished_at = now
         self.save(
@@ -162,11 +174,19 @@ class CardOperation(models.Model):
                 "response_code",
                 "response_summary",
                 "gateway_code",
+                "long_gateway_code",
                 "acquirer_transaction_id",
+                "acquirer_reference",
                 "next_query_at",
                 "finished_at",
             ]
         )
+
+    def keep_identifiers(self, answer: RailAnswer) -> None:
+        """Store the identifier of an answer that leaves the outcome unknown, if it is new."""
+        if answer.acquirer_reference not in {"", self.acquirer_reference}:
+            self.acquirer_reference = answer.acquirer_reference
+            self.save(update_fields=["acquirer_reference"])
 
     def schedule_next_query(self, *, query_at: datetime, queries_made: int) -> None:
         """Schedule the next query of an unknown outcome, and release the lease."""

@@ -19,6 +19,7 @@ from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import insert, update_if_unchanged
 from kit.money.money import money
 from merchants.models import Business
+from payments.models import gateway_codes
 from payments.models.links import Checkout, PaymentLink
 from payments.models.state_errors import AlreadyTransitioned
 from payments.rules.outcomes import (
@@ -225,7 +226,12 @@ class Transaction(models.Model):
     retrieval_reference_number = models.CharField(max_length=12, blank=True)
     # The rail's, empty until it has answered.
     gateway_code = models.CharField(max_length=3, blank=True)
+    long_gateway_code = models.CharField(
+        max_length=gateway_codes.LONGEST, blank=True, default="", db_default=""
+    )
     gateway_recommendation = models.CharField(max_length=16, blank=True)
+    # Its own identifier, sent with later orders. Never shown: `acquirer_transaction_id` is.
+    acquirer_reference = models.CharField(max_length=64, blank=True, default="", db_default="")
     acquirer_transaction_id = models.CharField(max_length=64, blank=True)
     authorization_code = models.CharField(max_length=6, blank=True)
     merchant_descriptor = models.CharField(max_length=22, blank=True)
@@ -396,6 +402,11 @@ class Transaction(models.Model):
         return self.method == self.Method.VIRTUAL_ACCOUNT
 
     @property
+    def full_gateway_code(self) -> str:
+        """Return the gateway's code, whichever column it is in."""
+        return self.gateway_code or self.long_gateway_code
+
+    @property
     def shown_redirect_url(self) -> str:
         """Return the merchant's redirect_url. That of a payment of a link is its payer's credential: never shown."""
         return "" if self.payment_link_id else self.redirect_url
@@ -441,9 +452,12 @@ class Transaction(models.Model):
         """Return the amount that can still be refunded. Pending refunds are deducted."""
         return self.amount_collected - self.amount_refunded - self.amount_being_refunded
 
-    def await_payer(self, *, until: datetime, cause: Transition.Cause, now: datetime) -> None:
-        """Wait for the 3-D Secure challenge that the issuer requires."""
-        self._await(self.Awaiting.PAYER, expires_at=until, cause=cause, now=now)
+    def await_payer(
+        self, answer: RailAnswer, *, until: datetime, cause: Transition.Cause, now: datetime
+    ) -> None:
+        """Wait for what the acquirer asks of the payer, such as a 3-D Secure challenge."""
+        self._store_identifiers(answer)
+        self._await(self.Awaiting.PAYER, expires_at=until, also=IDENTIFIERS, cause=cause, now=now)
 
     def await_rail(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
         """Wait for the answer of the rail. If it is lost, the rail is queried at `query_at`."""
@@ -453,19 +467,25 @@ class Transaction(models.Model):
         )
 
     def await_reversal(
-        self, *, query_at: datetime, cause: Transition.Cause, now: datetime, is_partly_approved: bool = False
+        self,
+        *,
+        query_at: datetime,
+        cause: Transition.Cause,
+        now: datetime,
+        partial_approval: RailAnswer | None = None,
     ) -> None:
         """Wait for the reversal of an order whose outcome is unknown, or which was approved in part.
 
-        From now on it can only be reversed.
+        From now on it can only be reversed. `partial_approval` is the acquirer's answer, if it approved a part.
 
         :raises AlreadyTransitioned: its answer has arrived in the meantime
         """
         also: tuple[str, ...] = ()
-        if is_partly_approved:
+        if partial_approval is not None:
             self.gateway_code = PARTLY_APPROVED.gateway_code
+            self._store_identifiers(partial_approval)
             self.query_leased_until = None  # of the request that received the answer
-            also = ("gateway_code", "query_leased_until")
+            also = ("gateway_code", "query_leased_until", *IDENTIFIERS)
         self._await(self.Awaiting.REVERSAL, next_query_at=query_at, also=also, cause=cause, now=now)
 
     @property
@@ -506,7 +526,7 @@ class Transaction(models.Model):
         self.awaiting = self.Awaiting.NOTHING
         self.response_code, self.response_summary = outcome.code, outcome.summary
         # A void or expiry has no gateway code, and the approval of the authorisation must not stay on a failed payment.
-        self.gateway_code = outcome.gateway_code
+        self.gateway_code, self.long_gateway_code = gateway_codes.columns_of(outcome.gateway_code)
         self.gateway_recommendation = outcome.advice
         self.amount_captured, self.fee = captured, fee
         self.next_query_at = self.expires_at = None
@@ -526,6 +546,13 @@ class Transaction(models.Model):
         self.response_code, self.response_summary = outcome.code, outcome.summary
         self.finished_at = now
         return self._transition("status", before, self.status, cause=cause, now=now)
+
+    def keep_identifiers(self, answer: RailAnswer) -> None:
+        """Store the identifiers of an answer that leaves the outcome unknown, if they are new."""
+        before = (self.acquirer_reference, self.retrieval_reference_number)
+        self._store_identifiers(answer)
+        if (self.acquirer_reference, self.retrieval_reference_number) != before:
+            self.save(update_fields=IDENTIFIERS)
 
     def reserve_refund(self, amount: int) -> None:
         self.amount_being_refunded += amount
@@ -607,10 +634,16 @@ class Transaction(models.Model):
 
     def _store_answer(self, answer: RailAnswer) -> None:
         """Set the rail's codes and references of this transaction."""
-        self.gateway_code = answer.outcome.gateway_code
+        self.gateway_code, self.long_gateway_code = gateway_codes.columns_of(answer.outcome.gateway_code)
         self.authorization_code = answer.authorization_code
         self.acquirer_transaction_id = answer.acquirer_transaction_id
         self.merchant_descriptor = answer.merchant_descriptor
+        self._store_identifiers(answer)
+
+    def _store_identifiers(self, answer: RailAnswer) -> None:
+        """Set the identifiers that later orders are sent with. An answer without them leaves them unchanged."""
+        self.acquirer_reference = answer.acquirer_reference or self.acquirer_reference
+        self.retrieval_reference_number = answer.retrieval_reference_number or self.retrieval_reference_number
 
 
 SET_LATER = (  # fields that no intent sets
@@ -623,7 +656,9 @@ SET_LATER = (  # fields that no intent sets
     "amount_being_refunded",
     "amount_returned",
     "gateway_code",
+    "long_gateway_code",
     "gateway_recommendation",
+    "acquirer_reference",
     "acquirer_transaction_id",
     "authorization_code",
     "merchant_descriptor",
@@ -632,7 +667,16 @@ SET_LATER = (  # fields that no intent sets
 )
 LINK_FIELDS = ("payment_link", "checkout")  # of payments of a payment link
 FAIL_FIELDS = ("status", "awaiting", "response_code", "response_summary", "finished_at")
-RAIL_FIELDS = ("gateway_code", "authorization_code", "acquirer_transaction_id", "merchant_descriptor")
+# What later orders are sent with. An acquirer may return it with any answer.
+IDENTIFIERS = ("acquirer_reference", "retrieval_reference_number")
+RAIL_FIELDS = (
+    "gateway_code",
+    "long_gateway_code",
+    "authorization_code",
+    "acquirer_transaction_id",
+    "merchant_descriptor",
+    *IDENTIFIERS,
+)
 OUTCOME_FIELDS = (
     "status",
     "awaiting",

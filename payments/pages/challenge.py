@@ -23,6 +23,7 @@ from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending
 from payments.pages.payer_requests import SeeOther, is_browser
 from payments.pages.return_addresses import with_parameters
+from payments.rails.protocol import ActionKind
 from payments.rules import outcomes, sandbox_triggers
 from payments.services.cards import challenges
 
@@ -80,10 +81,12 @@ class ChallengePage(View):
                 payment = challenges.decline(challenge=challenge, now=now)
             else:
                 code = "".join(pasted(request.POST.get("code", "")).split())
-                payment = challenges.approve(challenge=challenge, code=code, now=now)
-        except challenges.WrongCode:
+                payment = challenges.answer(
+                    challenge=challenge, kind=ActionKind.OTP, value={ActionKind.OTP: code}, now=now
+                )
+        except challenges.WrongInput:
             return SeeOther(f"{request.path}?{REFUSED}={WRONG_CODE}")
-        except challenges.CodeNotChecked:
+        except challenges.NotSent:
             return SeeOther(f"{request.path}?{REFUSED}={NOT_CHECKED}")
         except challenges.ChallengeClosed:
             return SeeOther(request.path)

@@ -4,6 +4,7 @@ A rail is called outside any database transaction, after a row with our own refe
 definite answer it raises `AnswerLost`: the transaction stays pending and is queried later.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +22,52 @@ class AnswerLost(Exception):
 
 class CannotTell(Exception):
     """The acquirer has no query for authorisations. Reverse the authorisation instead."""
+
+
+class NoRecord(AnswerLost):
+    """The acquirer knows no such authorisation at present. It may appear later."""
+
+
+class RailBlocked(AnswerLost):
+    """The provider refuses our account, not this order: a key, a permission, a limit, a lack of balance.
+
+    The order had no effect there. The rail is blocked, for orders of at least `amount` in minor units if it is given,
+    until a probe succeeds or staff unblock it. `reason` is a sentence for staff.
+    """
+
+    def __init__(self, reason: str, *, amount: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.amount = amount
+
+
+class ActionKind(StrEnum):
+    """What a payer is asked to do. All but `redirect` are inputs on our own page."""
+
+    REDIRECT = "redirect"  # go to the provider's or issuer's page, and come back
+    OTP = "otp"
+    PIN = "pin"
+    PHONE = "phone"
+    BIRTHDAY = "birthday"
+    ADDRESS = "address"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayerAction:
+    """What a payer must do before the acquirer decides."""
+
+    kind: ActionKind
+    prompt: str = ""  # the provider's sentence for the payer, at most 255 characters of plain text
+    url: str = ""  # of a redirect
+
+
+class Reverses(StrEnum):
+    """How surely an acquirer can take back an authorisation whose answer was lost."""
+
+    # Afterwards, nothing is captured or reserved, even if the authorisation arrives later.
+    DEFINITE = "definite"
+    # Only what it knows. An authorisation that appears later is voided or refunded then.
+    BY_REFUND = "by_refund"
 
 
 class ThreeDSecureSupport(StrEnum):
@@ -45,23 +92,28 @@ class CardCapabilities(Capabilities):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RailAnswer:
-    """A rail's answer: an outcome, and its identifiers of the transaction.
+    """A rail's answer: an outcome, and its identifiers of the transaction or operation.
 
-    A pending outcome (10001) with `needs_challenge` means that the issuer requires a 3-D Secure challenge. With
-    `must_be_reversed`, the outcome holds once the authorisation is reversed: it was approved in part.
+    A pending outcome (10001) with an `action` means that the payer must act first. A pending outcome of a capture, void or
+    refund means that it was accepted: a later query tells its outcome. `acquirer_reference` is stored with every answer,
+    pending ones too, and handed back in orders. With `must_be_reversed`, the outcome holds once the authorisation is
+    reversed: it was approved in part.
     """
 
     outcome: Outcome
-    needs_challenge: bool = False
+    action: PayerAction | None = None
     must_be_reversed: bool = False
+    acquirer_reference: str = ""  # the provider's own identifier, such as `pay_…`, at most 64 characters
     authorization_code: str = ""
     acquirer_transaction_id: str = ""
+    retrieval_reference_number: str = ""  # empty: ours stays
     merchant_descriptor: str = ""
+    expires_at: datetime | None = None  # of an authorisation; never later than our own limit
 
     @property
     def is_definite(self) -> bool:
         """Return whether this changes the transaction. Other answers are followed by another query."""
-        return self.needs_challenge or not self.outcome.is_pending
+        return self.action is not None or not self.outcome.is_pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +122,15 @@ class ThreeDSecure:
 
     enabled: bool = False
     challenge_preference: str = "no_preference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payer:
+    """Who pays, as far as the merchant told. Empty texts are unknown."""
+
+    name: str = ""
+    email: str = ""
+    ip_address: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +152,12 @@ class CardOrder:
     authorization_code: str  # empty before authorisation
     descriptor: str
     is_partly_approved: bool = False  # the acquirer has approved a smaller amount
+    acquirer_reference: str = ""  # the provider's own identifier, once it was told
+    payer: Payer = Payer()
+    is_on_our_page: bool = (
+        False  # the payer is on a page of ours, where a redirect needs no request for 3-D Secure
+    )
+    return_url: str = ""  # ours: where the payer comes back to after a redirect
     created_at: datetime
 
 
@@ -103,6 +170,7 @@ class OperationOrder:
     amount: int
     system_trace_audit_number: str
     retrieval_reference_number: str
+    acquirer_reference: str = ""  # the provider's own identifier of the operation, once it was told
     created_at: datetime
 
 
@@ -130,6 +198,7 @@ class CardAcquirer(Protocol):
     name: str  # stored with each transaction
     account: str  # stored too, such as `iso8583:host:port/institution/terminal`: only it is asked about the transaction
     capabilities: CardCapabilities
+    reverses: Reverses
 
     def is_available(self) -> bool:
         """Return whether it can be reached. If not, a request returns 503 and nothing is stored."""
@@ -140,23 +209,29 @@ class CardAcquirer(Protocol):
     def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:
         """Check the card with its issuer. No money moves."""
 
-    def is_right_code(self, order: CardOrder, *, code: str) -> bool:
-        """Return whether the payer's one-time code is correct."""
+    def answer_action(self, order: CardOrder, *, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
+        """Send what the payer entered, and return the outcome or the next action.
 
-    def resume(self, order: CardOrder) -> RailAnswer:
-        """Continue an authorisation after a passed challenge. The acquirer has stored the card."""
+        `value` holds the input under the name of its kind; an address has five: `address`, `city`, `state`, `zip_code`,
+        `country`. A wrong input is answered with the same action again. The input is secret, and never sent twice: after
+        `AnswerLost`, the acquirer is queried.
+        """
 
     def query(self, order: CardOrder) -> RailAnswer:
         """Query the outcome of an authorisation or card check.
 
         :raises CannotTell: this acquirer has no such query; `reverse` the authorisation
+        :raises NoRecord: it knows no such authorisation at present
         """
 
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
         """Reverse an authorisation with an unknown outcome. Afterwards, nothing is captured or reserved.
 
-        That also holds if the authorisation arrives later than the reversal. Idempotent. An order that the acquirer
-        has approved in part is only reversed if the acquirer finds it.
+        With `Reverses.DEFINITE`, that also holds if the authorisation arrives later than the reversal. With `BY_REFUND`, it
+        is voided or refunded if the acquirer finds it, and a void or refund that was only accepted raises `AnswerLost`;
+        call again. Idempotent. An order that the acquirer has approved in part is only reversed if the acquirer finds it.
+
+        :raises NoRecord: with `BY_REFUND`, the acquirer knows no such authorisation at present
         """
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:

@@ -5,16 +5,20 @@ returned; a later query returns it.
 """
 
 import hashlib
+from collections.abc import Mapping
 from uuid import UUID
 
 from kit.connectors.capabilities import Capabilities
 from payments.rails.protocol import (
+    ActionKind,
     AnswerLost,
     CardCapabilities,
     CardOrder,
     OperationOrder,
+    PayerAction,
     PayoutOrder,
     RailAnswer,
+    Reverses,
     ThreeDSecureSupport,
 )
 from payments.rules import outcomes, sandbox_triggers
@@ -22,7 +26,7 @@ from payments.rules.cards import Card, has_expired
 from payments.rules.outcomes import Outcome
 from payments.rules.sandbox_triggers import Special
 
-CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, needs_challenge=True)
+CHALLENGE = RailAnswer(outcome=outcomes.PROCESSING, action=PayerAction(kind=ActionKind.OTP))
 
 
 class SandboxAcquirer:
@@ -30,20 +34,22 @@ class SandboxAcquirer:
 
     name = account = "sandbox"
     capabilities = CardCapabilities(three_d_secure=ThreeDSecureSupport.ON_REQUEST)
+    reverses = Reverses.DEFINITE
 
     def is_available(self) -> bool:
         return True
 
     def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
-        return CHALLENGE if _needs_challenge(order) else self.resume(order)
+        return CHALLENGE if _needs_challenge(order) else self._authorised(order)
 
     def verify(self, order: CardOrder, *, card: Card) -> RailAnswer:
         return self._answer(order, self._decide(order))
 
-    def is_right_code(self, order: CardOrder, *, code: str) -> bool:
-        return code == sandbox_triggers.ONE_TIME_CODE
+    def answer_action(self, order: CardOrder, *, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
+        is_right = value[kind] == sandbox_triggers.ONE_TIME_CODE
+        return self._authorised(order) if is_right else CHALLENGE
 
-    def resume(self, order: CardOrder) -> RailAnswer:
+    def _authorised(self, order: CardOrder) -> RailAnswer:
         decided = self._decide(order)
         if decided is Special.LOST_ANSWER:
             raise AnswerLost

@@ -58,7 +58,7 @@ from tests.factories import BusinessFactory, UserFactory
 from tests.payments.expected_balances import ExpectedBalances
 from tests.settling import STAFF, settle
 from tests.state_machines import run_machine
-from tests.transactions import start
+from tests.transactions import enter_code, start
 from tests.undoing import begin_undone, undo
 from tests.wallets import fill_wallet
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, UnclaimedTransfer, VirtualAccount
@@ -80,7 +80,7 @@ UNKNOWN_NUMBER = "0123456789"  # never assigned to an account
 SENDER = {"sender_account_number": "0123456789", "sender_bank_code": "058"}
 
 # Allowed refusals of an action. A refused action must change nothing.
-REFUSALS = (Problem, ValidationError, challenges.ChallengeClosed, challenges.WrongCode)
+REFUSALS = (Problem, ValidationError, challenges.ChallengeClosed, challenges.WrongInput)
 
 
 class Money(RuleBasedStateMachine):
@@ -147,7 +147,7 @@ class Money(RuleBasedStateMachine):
         def answer(payment: Transaction) -> None:
             challenge = getattr(payment, "challenge", None)
             if challenge is not None:
-                challenges.approve(challenge=challenge, code=code, now=self.tick())
+                enter_code(challenge=challenge, code=code, now=self.tick())
 
         self.attempt(which, answer)
 

@@ -18,7 +18,7 @@ from payments.services.refunds import refunds
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.state_machines import run_machine
-from tests.transactions import start
+from tests.transactions import enter_code, start
 from tests.undoing import begin_undone, undo
 
 Status, Awaiting, RefundStatus = Transaction.Status, Transaction.Awaiting, Transaction.RefundStatus
@@ -102,8 +102,8 @@ class Payments(RuleBasedStateMachine):
                 challenge = getattr(self.read(pk), "challenge", None)
                 if challenge is None:
                     raise challenges.ChallengeClosed
-                challenges.approve(challenge=challenge, code=code, now=self.clock)
-            except challenges.WrongCode:
+                enter_code(challenge=challenge, code=code, now=self.clock)
+            except challenges.WrongInput:
                 pass
 
         self.attempt(which, answer)

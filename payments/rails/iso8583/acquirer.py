@@ -5,6 +5,7 @@ ISO 8583:1987 has no message to query it. A capture, void or refund needs no car
 same STAN and RRN until it is answered.
 """
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
@@ -28,12 +29,14 @@ from payments.rails.iso8583.link import Link, LinkSettings, NotSent, Unanswered
 from payments.rails.iso8583.messages import LARGEST_AMOUNT, Acceptor, Message
 from payments.rails.iso8583.wire import UnencodableField
 from payments.rails.protocol import (
+    ActionKind,
     AnswerLost,
     CannotTell,
     CardCapabilities,
     CardOrder,
     OperationOrder,
     RailAnswer,
+    Reverses,
     ThreeDSecureSupport,
 )
 from payments.rules import outcomes
@@ -57,6 +60,7 @@ class Iso8583Acquirer:
 
     name = "iso8583"
     capabilities = CardCapabilities(three_d_secure=ThreeDSecureSupport.NEVER, maximum_amount=LARGEST_AMOUNT)
+    reverses = Reverses.DEFINITE
 
     def __init__(self) -> None:
         missing = [name for name in REQUIRED if not getattr(settings, name)]
@@ -94,11 +98,8 @@ class Iso8583Acquirer:
 
     verify = authorise
 
-    def is_right_code(self, order: CardOrder, *, code: str) -> bool:
-        raise AnswerLost  # no challenge is ever opened here
-
-    def resume(self, order: CardOrder) -> RailAnswer:
-        raise AnswerLost  # no challenge is ever opened here
+    def answer_action(self, order: CardOrder, *, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
+        raise AnswerLost  # nothing is ever asked of a payer here
 
     def query(self, order: CardOrder) -> RailAnswer:
         raise CannotTell

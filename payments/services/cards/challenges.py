@@ -1,57 +1,71 @@
-"""The payer's 3-D Secure challenge: passed with the correct code, failed by declining or by three wrong codes."""
+"""What a payer does before the acquirer decides, such as entering a 3-D Secure code. The payer may also decline.
 
+Before an input is sent, the transaction awaits its rail, committed and leased. So an input is sent once, and if its
+answer is lost, the acquirer is queried. Three wrong inputs in a row fail the payment.
+"""
+
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction as database
 
-from payments.models import Challenge, Transaction
+from kit.db import clock
+from payments.models import AlreadyTransitioned, Challenge, Transaction
 from payments.rails import RailUnavailable
-from payments.rails.protocol import AnswerLost
+from payments.rails.protocol import ActionKind, RailAnswer
 from payments.rules.outcomes import AUTHENTICATION_FAILED
 from payments.services import transitions
-from payments.services.intents import FIRST_QUERY_AFTER, lock
+from payments.services.intents import FIRST_QUERY_AFTER, challenge_ends, find, lock
 from payments.services.rails.rail_choices import acquirer_of
 from payments.services.rails.rail_orders import card_order
+from payments.services.rails.rail_queries import query_leases
 from payments.services.transitions import Cause
 
 
-class WrongCode(Exception):
-    """The one-time code is wrong, and the payer has tries left."""
+class WrongInput(Exception):
+    """The input is wrong, and the payer has tries left."""
 
 
-class CodeNotChecked(Exception):
-    """The code could not be checked. The try isn't counted."""
+class NotSent(Exception):
+    """The input was not sent, because the acquirer is unavailable. The try isn't counted."""
 
 
 class ChallengeClosed(Exception):
-    """The payment doesn't await its payer, or no longer does."""
+    """The payment doesn't await this input of its payer, or no longer does."""
 
 
-def approve(*, challenge: Challenge, code: str, now: datetime) -> Transaction:
-    """Check the payer's code. If it is correct, continue the authorisation. The third wrong code fails the payment.
+def answer(*, challenge: Challenge, kind: ActionKind, value: Mapping[str, str], now: datetime) -> Transaction:
+    """Send the payer's input to the acquirer, and apply its answer. The third wrong input fails the payment.
 
-    :raises WrongCode: the code is wrong, and the payer may try again
-    :raises ChallengeClosed: the challenge was already answered, or its deadline has passed
-    :raises CodeNotChecked: the code could not be checked
+    `value` is secret, and has the form that `CardAcquirer.answer_action` takes.
+
+    :raises WrongInput: the input is wrong, and the payer may try again
+    :raises ChallengeClosed: another input is awaited or none, or the deadline has passed
+    :raises NotSent: the acquirer is unavailable
     """
-    order = card_order(challenge.transaction)
     try:
         acquirer = acquirer_of(challenge.transaction)
-        is_right = acquirer.is_right_code(order, code=code)
-    except (AnswerLost, RailUnavailable):
-        raise CodeNotChecked from None
-    if not is_right:
-        return _count_wrong_code(challenge, now=now)
-    transaction = _pass(challenge, now=now)
-    passed = card_order(transaction, has_passed_challenge=True)
-    return transitions.call_rail(transaction, lambda: acquirer.resume(passed), cause=Cause.PAYER)
+    except RailUnavailable:
+        raise NotSent from None
+    transaction = _begin(challenge, kind, now=now)
+    order = card_order(transaction)
+    answered = query_leases.answer_to(
+        lambda: acquirer.answer_action(order, kind=kind, value=value), about=transaction
+    )
+    if answered is not None and answered.action is not None and challenge.is_same(answered.action):
+        return _count_wrong_input(challenge, transaction, answered, now=now)
+    if answered is None or answered.action is None:
+        _pass(challenge, answered, now=now)
+    if answered is None:
+        return transaction
+    return transitions.apply_answer(transaction, answered, cause=Cause.PAYER, now=clock.now())
 
 
 @database.atomic
 def decline(*, challenge: Challenge, now: datetime) -> Transaction:
     """Fail the payment with 20151, because the payer declined it.
 
-    :raises ChallengeClosed: the challenge was already answered, or its deadline has passed
+    :raises ChallengeClosed: the payer has acted already, or the deadline has passed
     """
     transaction = _lock_open(challenge, now=now)
     transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
@@ -59,24 +73,40 @@ def decline(*, challenge: Challenge, now: datetime) -> Transaction:
 
 
 @database.atomic
-def _pass(challenge: Challenge, *, now: datetime) -> Transaction:
+def _begin(challenge: Challenge, kind: ActionKind, *, now: datetime) -> Transaction:
+    """Commit that an input is about to be sent, so that no other one is."""
     transaction = _lock_open(challenge, now=now)
-    challenge.passed_at = now
-    challenge.save(update_fields=["passed_at"])
+    challenge.refresh_from_db()
+    challenge.transaction = transaction
+    if challenge.kind != kind:
+        raise ChallengeClosed
     transaction.await_rail(query_at=now + FIRST_QUERY_AFTER, cause=Cause.PAYER, now=now)
     return transaction
 
 
-def _count_wrong_code(challenge: Challenge, *, now: datetime) -> Transaction:
-    with database.atomic():
-        transaction = _lock_open(challenge, now=now)
-        challenge.refresh_from_db(fields=["wrong_codes"])
-        challenge.wrong_codes += 1
-        challenge.save(update_fields=["wrong_codes"])
-        if not challenge.tries_left:
-            transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
-            return transaction
-    raise WrongCode  # after the commit, so that the try is counted
+def _pass(challenge: Challenge, answered: RailAnswer | None, *, now: datetime) -> None:
+    """Store that the acquirer asks for nothing again, or that only a query can tell."""
+    if answered is None or answered.outcome.code != AUTHENTICATION_FAILED.code:
+        challenge.passed_at = now
+        challenge.save(update_fields=["passed_at"])
+
+
+def _count_wrong_input(
+    challenge: Challenge, transaction: Transaction, answered: RailAnswer, *, now: datetime
+) -> Transaction:
+    try:
+        with database.atomic():
+            transitions.require_current(transaction)
+            challenge.wrong_codes += 1
+            challenge.save(update_fields=["wrong_codes"])
+            if not challenge.tries_left:
+                transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
+                return transaction
+            until = challenge_ends(challenge.created_at)
+            transaction.await_payer(answered, until=until, cause=Cause.PAYER, now=now)
+    except AlreadyTransitioned:
+        return find(transaction.pk)
+    raise WrongInput  # after the commit, so that the try is counted
 
 
 def _lock_open(challenge: Challenge, *, now: datetime) -> Transaction:

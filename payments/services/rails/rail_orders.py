@@ -2,7 +2,9 @@
 
 from kit import banks
 from payments.models import CardOperation, Transaction
-from payments.rails.protocol import CardOrder, OperationOrder, PayoutOrder, ThreeDSecure
+from payments.models.challenges import challenge_token
+from payments.rails.protocol import CardOrder, OperationOrder, Payer, PayoutOrder, ThreeDSecure
+from payments.representation import return_page_address
 
 
 def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) -> CardOrder:
@@ -22,6 +24,10 @@ def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) 
         authorization_code=transaction.authorization_code,
         descriptor=transaction.business.statement_descriptor,
         is_partly_approved=transaction.is_partly_approved,
+        acquirer_reference=transaction.acquirer_reference,
+        payer=_payer(transaction),
+        is_on_our_page=transaction.payment_link_id is not None,
+        return_url=return_page_address(challenge_token(transaction.pk)),
         created_at=transaction.created_at,
     )
 
@@ -31,6 +37,14 @@ def _three_ds(transaction: Transaction) -> ThreeDSecure:
     return ThreeDSecure(enabled=True, challenge_preference=preference) if preference else ThreeDSecure()
 
 
+def _payer(transaction: Transaction) -> Payer:
+    return Payer(
+        name=transaction.customer_name,
+        email=transaction.customer_email,
+        ip_address=transaction.payment_ip or "",
+    )
+
+
 def operation_order(operation: CardOperation) -> OperationOrder:
     return OperationOrder(
         id=operation.pk,
@@ -38,6 +52,7 @@ def operation_order(operation: CardOperation) -> OperationOrder:
         amount=operation.amount,
         system_trace_audit_number=operation.system_trace_audit_number,
         retrieval_reference_number=operation.retrieval_reference_number,
+        acquirer_reference=operation.acquirer_reference,
         created_at=operation.created_at,
     )
 

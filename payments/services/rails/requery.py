@@ -315,16 +315,23 @@ def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> 
         authorisation_reversals.finish(subject, now=now)
         return True
     if answer is None or not answer.is_definite:
-        return False
-    transitions.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
-    return True
+        return _keep_identifiers(subject, answer)
+    applied = transitions.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
+    return applied.awaiting != Transaction.Awaiting.RAIL  # the acquirer may wait for the payer still
 
 
 def _apply_to_operation(operation: CardOperation, answer: RailAnswer | None, *, now: datetime) -> bool:
     if answer is None or not answer.is_definite:
-        return False
+        return _keep_identifiers(operation, answer)
     operations.apply_answer(operation_id=operation.pk, answer=answer, cause=Cause.REQUERY, now=now)
     return True
+
+
+def _keep_identifiers(subject: Unanswered, answer: RailAnswer | None) -> bool:
+    """Store the rail's identifiers of an outcome that is still unknown. Return that it isn't known."""
+    if answer is not None:
+        subject.keep_identifiers(answer)
+    return False
 
 
 def _passed_order(transaction: Transaction) -> CardOrder:

@@ -9,7 +9,6 @@ from django.utils import timezone
 from payments.models import Challenge, LinkCardAttempt, PaymentLink, Transaction
 from payments.pages.card_form import read_card
 from payments.services import expiry
-from payments.services.cards import challenges
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkout_limits import CardRests, CardsRest, LimitReached, resting_rule
 from payments.services.checkouts.checkouts import Details
@@ -17,6 +16,7 @@ from payments.services.links.link_uses import AddressHoldsTooMany
 from tests import orders
 from tests.orders import DECLINED_CARD, FRICTIONLESS_CARD
 from tests.payers import Payer, address_of, card_number
+from tests.transactions import enter_code
 
 pytestmark = pytest.mark.django_db
 
@@ -149,7 +149,7 @@ class TestDeclinesOfACard:
         link = make_link(api, amount=10_043)  # the issuer says that the card was stolen
         payment = pay(link, 1, card_number(1))
         challenge = Challenge.objects.select_related("transaction__business").get(transaction=payment)
-        payment = challenges.approve(challenge=challenge, code="123456", now=timezone.now())
+        payment = enter_code(challenge=challenge, code="123456", now=timezone.now())
         assert (payment.response_code, payment.gateway_recommendation) == ("20043", "do_not_retry")
 
         with pytest.raises(CardRests):

@@ -10,7 +10,6 @@ from django.utils import timezone
 from payments.metrics import CHECKOUT_REFUSALS, CHECKOUT_STEPS
 from payments.models import Challenge, Checkout, LinkCardAttempt, PaymentLink, Transaction
 from payments.services import cancellations, expiry
-from payments.services.cards import challenges
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkout_limits import CardRests, CardsRest, LimitReached
 from payments.services.links import link_uses
@@ -25,6 +24,7 @@ from tests import orders
 from tests.links import begin, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD
 from tests.racing import racers
+from tests.transactions import enter_code
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
 
@@ -80,7 +80,7 @@ class TestByCard:
         link = make_link(api, amount=10_098)  # its answer is lost
         payment = pay_by_card(begin(link), number="4111111111111111")
         challenge = Challenge.objects.select_related("transaction__business").get(transaction=payment)
-        payment = challenges.approve(challenge=challenge, code="123456", now=timezone.now())
+        payment = enter_code(challenge=challenge, code="123456", now=timezone.now())
         assert (payment.awaiting, uses(link)) == ("rail", (1, 0, 0))
 
         later = timezone.now() + timedelta(minutes=5)

@@ -8,11 +8,10 @@ from django.db import OperationalError
 
 from payments.models import CardOperation, Challenge, Transaction
 from payments.services import expiry
-from payments.services.cards import challenges
 from payments.services.rails import requery
 from payments.tasks import expire_due, requery_due
 from tests import orders
-from tests.transactions import authorised_payment, captured_payment, challenged_payment
+from tests.transactions import authorised_payment, captured_payment, challenged_payment, enter_code
 
 pytestmark = pytest.mark.django_db
 
@@ -84,7 +83,7 @@ class TestRequery:
 
     def test_completes_a_payment_after_its_challenge(self, ada, clock):
         payment = challenged_payment(business=ada.business, now=clock.now, amount=LOST)
-        challenges.approve(challenge=payment.challenge, code="123456", now=clock.now)
+        enter_code(challenge=payment.challenge, code="123456", now=clock.now)
 
         run("requery_pending")
 
@@ -106,7 +105,7 @@ class TestRequery:
             challenged_payment(business=ada.business, now=clock.now, amount=LOST)
         begun = requery.unanswered()
         run("requery_pending")
-        challenges.approve(challenge=Challenge.objects.get(), code="123456", now=clock.now)
+        enter_code(challenge=Challenge.objects.get(), code="123456", now=clock.now)
 
         list(requery.query_leased(begun, clock=lambda: clock.now))
 

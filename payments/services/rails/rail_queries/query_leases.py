@@ -128,11 +128,14 @@ def release(subject: Unanswered) -> None:
 def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
     """Call a rail under the lease that a subject was created with.
 
-    Returns None and releases the lease if the outcome is unknown. `requery` may then query it at once.
+    Returns None and releases the lease if the outcome is unknown. `requery` may then query it at once. The rail's
+    identifiers are stored even then.
     """
     answer = None
     try:
         answer = call()
+        if not answer.is_definite:
+            about.keep_identifiers(answer)
     except AnswerLost:
         return None
     finally:

@@ -4,6 +4,7 @@ from django.core.management import call_command
 from payments.models import Challenge, Transaction
 from payments.services.cards import challenges
 from tests import orders
+from tests.transactions import enter_code
 
 NO_3DS = [{}, {"three_ds": {}}, {"three_ds": {"enabled": False}}]
 PREFERENCES = ["challenge_mandated", "challenge_preferred", "no_preference", "no_challenge"]
@@ -79,7 +80,7 @@ class TestChallenge:
     def test_ends_in_success_with_the_right_code(self, api, clock):
         payment = challenged(api)
 
-        challenges.approve(challenge=challenge_of(payment), code="123456", now=clock.now)
+        enter_code(challenge=challenge_of(payment), code="123456", now=clock.now)
 
         shown = api.get(f"/api/payments/{payment['reference']}").json()
         assert (shown["status"], shown["response_code"]) == ("success", "10000")
@@ -89,14 +90,14 @@ class TestChallenge:
     def test_continues_with_the_outcome_of_the_amount(self, api, clock):
         payment = challenged(api, amount=10_051)
 
-        challenges.approve(challenge=challenge_of(payment), code="123456", now=clock.now)
+        enter_code(challenge=challenge_of(payment), code="123456", now=clock.now)
 
         assert api.get(f"/api/payments/{payment['reference']}").json()["response_code"] == "20051"
 
     def test_only_authorises_if_the_capture_is_later(self, api, clock):
         payment = challenged(api, capture=False)
 
-        challenges.approve(challenge=challenge_of(payment), code="123456", now=clock.now)
+        enter_code(challenge=challenge_of(payment), code="123456", now=clock.now)
 
         shown = api.get(f"/api/payments/{payment['reference']}").json()
         assert (shown["status"], shown["total_amount_captured"]) == ("pending", 0)
@@ -117,13 +118,13 @@ class TestChallenge:
         challenge = challenge_of(payment)
 
         for _ in range(2):
-            with pytest.raises(challenges.WrongCode):
-                challenges.approve(challenge=challenge, code="000000", now=clock.now)
-        challenges.approve(challenge=challenge, code="000000", now=clock.now)
+            with pytest.raises(challenges.WrongInput):
+                enter_code(challenge=challenge, code="000000", now=clock.now)
+        enter_code(challenge=challenge, code="000000", now=clock.now)
 
         assert api.get(f"/api/payments/{payment['reference']}").json()["response_code"] == "20151"
         with pytest.raises(challenges.ChallengeClosed):
-            challenges.approve(challenge=challenge, code="123456", now=clock.now)
+            enter_code(challenge=challenge, code="123456", now=clock.now)
 
     def test_ends_in_20151_after_fifteen_minutes_and_not_before(self, api, clock):
         payment = challenged(api)
@@ -143,7 +144,7 @@ class TestChallenge:
         clock.advance(minutes=15)
 
         with pytest.raises(challenges.ChallengeClosed):
-            challenges.approve(challenge=challenge_of(payment), code="123456", now=clock.now)
+            enter_code(challenge=challenge_of(payment), code="123456", now=clock.now)
         assert Transaction.objects.get().status == "pending"
 
     def test_cannot_be_captured_voided_or_refunded(self, api):

@@ -13,8 +13,8 @@ from ledger.models import Account, Entry
 from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal, Transaction, Transition
-from payments.rails.protocol import RailAnswer
-from payments.rules.outcomes import COMPLETED
+from payments.rails.protocol import ActionKind, PayerAction, RailAnswer
+from payments.rules.outcomes import PROCESSING
 from payments.services import transitions
 from payments.services.intents import lock
 from payments.services.payouts import payout_returns
@@ -74,7 +74,7 @@ def await_reversal(payment):
 
 def await_rail_after_a_challenge(payment):
     now = timezone.now()
-    answer = RailAnswer(outcome=COMPLETED, needs_challenge=True)
+    answer = RailAnswer(outcome=PROCESSING, action=PayerAction(kind=ActionKind.OTP))
     transitions.apply_answer(payment, answer, cause=Transition.Cause.RAIL, now=now)
     payment.await_rail(query_at=now, cause=Transition.Cause.PAYER, now=now)
 
