@@ -105,7 +105,7 @@ CREATED_PAYMENT = named(
         virtual_account_details=accounts.TRANSFER_DETAILS.example(status="pending", amount_received=""),
     ),
     payout=_PAYOUT,
-    card_check=_payment(shown.CARD_CHECK, reference="check-77", amount=0),
+    card_check=_payment(shown.CARD_CHECK, "redirect_link", reference="check-77", amount=0),
 )
 PAYMENT = CREATED_PAYMENT | named(
     virtual_account_payment=_payment(

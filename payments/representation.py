@@ -201,7 +201,7 @@ PAYMENT = Answer(
         "https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8",
         _redirect_link,
         NONE,
-        (CARD,),
+        CARDS,
     ),
     Field("customer", CUSTOMER, "Payer or beneficiary.", value=_customer, omit=NONE, kinds=(*PAYMENTS, PAYOUT)),
     Field(

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from payments.bank_notifications import views as bank_notifications
-from payments.pages import challenge, checkout, transfer
+from payments.pages import challenge, challenge_return, checkout, transfer
 from payments.pages.link import link_page
 from payments.views import (
     capabilities,
@@ -89,6 +89,7 @@ urlpatterns = [
     path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),
     path("bank/payout-returns", bank_notifications.PayoutReturnsView.as_view(), name="bank-payout-returns"),
     path("3ds/<str:token>", challenge.ChallengePage.as_view(), name="challenge"),
+    path("3ds/<str:token>/return", challenge_return.return_page, name="challenge-return"),
     path("pay/<uuid:payment_id>", transfer.transfer_page, name="pay"),
     path("l/<str:slug>", link_page, name="link"),
     path("checkout/theme/<str:colour>.css", checkout.theme, name="theme"),

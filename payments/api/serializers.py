@@ -369,6 +369,12 @@ class CardCheckSerializer(RequestSerializer):
     )
     currency = Currency()
     source = CheckedSourceSerializer(help_text="The card to check.")  # type: ignore[assignment]
+    redirect_url = RedirectAddress(
+        required=False,
+        help_text="The page that the cardholder returns to if the issuer requires 3-D Secure. Without it, such a "
+        "check fails.",
+        example="https://shop.example/back",
+    )
     metadata = Metadata(required=False)
     elsewhere = EVERY_FIELD
 

@@ -5,6 +5,7 @@ Only the methods here change a status, and only while the row is as they were to
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
@@ -53,6 +54,7 @@ def retry_window() -> timedelta:
     return timedelta(hours=settings.BANK_MEMORY)
 
 
+RRN = re.compile(r"[0-9]{12}\Z")  # as ISO 8583 and our API have it. Others are a provider's own affair.
 LONGEST_ACCOUNT = 300  # characters of a connector's account: a host name has up to 253
 
 
@@ -187,7 +189,7 @@ class Transaction(models.Model):
     amount_being_refunded = models.BigIntegerField(default=0)  # requested, no answer yet
     amount_returned = models.BigIntegerField(default=0, db_default=0)  # payouts: sum of its returns
 
-    # What the merchant said about it, each empty if it didn't. `redirect_url` of card payments only.
+    # What the merchant said about it, each empty if it didn't. `redirect_url` of cards only.
     narration = FreeTextField(max_length=255, blank=True)
     metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
     payment_ip = models.GenericIPAddressField(null=True, blank=True)
@@ -398,6 +400,10 @@ class Transaction(models.Model):
         return self.method == self.Method.CARD and self.request_type == self.RequestType.PAYMENT
 
     @property
+    def is_card_check(self) -> bool:
+        return self.request_type == self.RequestType.CARD_CHECK
+
+    @property
     def is_transfer_payment(self) -> bool:
         return self.method == self.Method.VIRTUAL_ACCOUNT
 
@@ -459,9 +465,14 @@ class Transaction(models.Model):
         self._store_identifiers(answer)
         self._await(self.Awaiting.PAYER, expires_at=until, also=IDENTIFIERS, cause=cause, now=now)
 
-    def await_rail(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
-        """Wait for the answer of the rail. If it is lost, the rail is queried at `query_at`."""
-        self.query_leased_until = query_at
+    def await_rail(
+        self, *, query_at: datetime, cause: Transition.Cause, now: datetime, is_leased: bool = True
+    ) -> None:
+        """Wait for the answer of the rail. If it is lost, the rail is queried at `query_at`.
+
+        Without a lease, it may be queried at once.
+        """
+        self.query_leased_until = query_at if is_leased else None
         self._await(
             self.Awaiting.RAIL, next_query_at=query_at, also=("query_leased_until",), cause=cause, now=now
         )
@@ -643,7 +654,8 @@ class Transaction(models.Model):
     def _store_identifiers(self, answer: RailAnswer) -> None:
         """Set the identifiers that later orders are sent with. An answer without them leaves them unchanged."""
         self.acquirer_reference = answer.acquirer_reference or self.acquirer_reference
-        self.retrieval_reference_number = answer.retrieval_reference_number or self.retrieval_reference_number
+        if RRN.match(answer.retrieval_reference_number):
+            self.retrieval_reference_number = answer.retrieval_reference_number
 
 
 SET_LATER = (  # fields that no intent sets

@@ -1,40 +1,48 @@
-"""The payer's 3-D Secure page, which needs neither JavaScript nor cookies.
+"""The payer's page of a payment that waits for 3-D Secure, which needs neither JavaScript nor cookies.
 
-The URL is the payer's credential: it contains 192 random bits for one payment. There is no session, so no CSRF
-protection is needed.
+It sends the payer on to the provider's page, or asks for an input. The URL is the payer's credential: it contains 192
+secret bits for one payment. There is no session, so no CSRF protection is needed.
 """
 
 import math
 import re
-from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt  # noqa: TID251  (no session; the URL's token authenticates)
+from django.views.decorators.debug import sensitive_post_parameters
 
 from kit.db import clock
-from kit.text.display_names import pasted
+from kit.text.plurals import counted
 from merchants.people.access import NO_ACCOUNT, Limit, Who, open_to
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.ending import Ending
+from payments.pages.payer_inputs import FORMS, read_input, shown_fields
 from payments.pages.payer_requests import SeeOther, is_browser
+from payments.pages.refused_forms import REFUSED, refuse, refused_form
 from payments.pages.return_addresses import with_parameters
 from payments.rails.protocol import ActionKind
 from payments.rules import outcomes, sandbox_triggers
 from payments.services.cards import challenges
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,43}\Z")
-# In the query of this page after a POST: why the form was refused, or that the payer goes on to the merchant.
-REFUSED, WRONG_CODE, NOT_CHECKED, ANSWERED = "refused", "wrong-code", "not-checked", "answered"
+# In the query of this page after a POST: why the form was refused, or that the payer goes on, to the merchant or to the
+# provider. A page leads there, because browsers hold form-action against every redirect after a form.
+WRONG_CODE, NOT_CHECKED, ANSWERED, ONWARD = "wrong-code", "not-checked", "answered", "onward"
 
 
 PAID = Ending("success", "Payment approved", "You have paid. There is nothing more to do here.")
 RESERVED = Ending("success", "Payment approved", "The amount is reserved on your card.")
 UNDER_WAY = Ending("plain", "Payment in progress", "Your bank is still processing this payment.")
+UNDECIDED = Ending(
+    "plain", "Payment in progress", "Your bank has not decided yet. Ask your bank before you pay again."
+)
 DECLINED = Ending("plain", "Your bank declined this card", "No money has left your card.")
 NOT_CONFIRMED = Ending("plain", "This payment was not confirmed", "No money has left your card.")
 CANCELLED = Ending("plain", "This payment was cancelled", "No money has left your card.")
@@ -70,29 +78,51 @@ class ChallengePage(View):
     """Show the merchant and the amount, accept the payer's code or refusal, and redirect back."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        return _page(request, _find(token))
+        challenge = find(token)
+        if challenge.kind == ActionKind.REDIRECT and ONWARD not in request.GET and _minutes_left(challenge):
+            return SeeOther(challenge.url)
+        return _page(request, challenge)
 
     # Every answer is a redirect, so that a browser keeps no POST in its history.
+    @method_decorator(sensitive_post_parameters())
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        challenge = _find(token)
-        now = clock.now()
+        challenge = find(token)
         try:
             if request.POST.get("action") == "decline":
-                payment = challenges.decline(challenge=challenge, now=now)
-            else:
-                code = "".join(pasted(request.POST.get("code", "")).split())
-                payment = challenges.answer(
-                    challenge=challenge, kind=ActionKind.OTP, value={ActionKind.OTP: code}, now=now
-                )
+                return answered(request, token, challenges.decline(challenge=challenge, now=clock.now()))
+            return _enter(request, challenge)
         except challenges.WrongInput:
             return SeeOther(f"{request.path}?{REFUSED}={WRONG_CODE}")
         except challenges.NotSent:
             return SeeOther(f"{request.path}?{REFUSED}={NOT_CHECKED}")
         except challenges.ChallengeClosed:
             return SeeOther(request.path)
-        if payment.payment_link_id is None and is_browser(request):
-            return SeeOther(f"{request.path}?{ANSWERED}")
-        return SeeOther(return_address(payment))
+
+
+def _enter(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Send the payer's input, and lead the payer to what follows.
+
+    :raises ChallengeClosed: the form is of another input than the one that is awaited
+    """
+    kind = challenge.kind
+    if kind not in FORMS or request.POST.get("kind", ActionKind.OTP) != kind:
+        raise challenges.ChallengeClosed
+    entered = read_input(ActionKind(kind), request.POST)
+    if entered.errors:
+        return refuse(request.path, entries=entered.entries, errors=entered.errors)
+    payment = challenges.answer(
+        challenge=challenge, kind=ActionKind(kind), value=entered.value, now=clock.now()
+    )
+    if payment.awaiting == Transaction.Awaiting.PAYER:  # for another action
+        return SeeOther(f"{request.path}?{ONWARD}" if is_browser(request) else request.path)
+    return answered(request, challenge.token, payment)
+
+
+def answered(request: HttpRequest, token: str, payment: Transaction) -> HttpResponse:
+    """Lead the payer to the merchant: a browser by a page of ours, whoever came from a link back to its checkout."""
+    if payment.payment_link_id is None and is_browser(request):
+        return SeeOther(f"{reverse('challenge', args=[token])}?{ANSWERED}")
+    return SeeOther(return_address(payment))
 
 
 def return_address(payment: Transaction) -> str:
@@ -104,42 +134,60 @@ def return_address(payment: Transaction) -> str:
     return with_parameters(payment.redirect_url, ours, replacing=ours)
 
 
-def _find(token: str) -> Challenge:
+def find(token: str) -> Challenge:
     if not TOKEN.match(token):
         raise Http404
     return get_object_or_404(Challenge.objects.select_related("transaction__business"), token=token)
 
 
 def _page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    payment, minutes_left = challenge.transaction, _minutes_left(challenge)
+    context = {
+        "payment": payment,
+        "merchant": payment.business.name,
+        "return_address": return_address(payment),
+        "returns": ANSWERED in request.GET,
+    }
+    if not minutes_left:
+        context["ending"] = _ending(challenge)
+    elif challenge.kind == ActionKind.REDIRECT:
+        context["onward"] = request.path
+    else:
+        context |= _form(request, challenge, minutes_left)
+    return render(request, "payments/challenge.html", context)
+
+
+def _form(request: HttpRequest, challenge: Challenge, minutes_left: int) -> dict[str, Any]:
+    kind, refused = ActionKind(challenge.kind), request.GET.get(REFUSED)
+    is_wrong = refused == WRONG_CODE and challenge.wrong_codes > 0
+    entries, errors = refused_form(request) or ({}, {})
+    form = FORMS[kind]
+    if is_wrong:
+        left = counted(challenge.tries_left, "attempt")
+        errors = {form.fields[0].name: f"{form.wrong} You have {left} left."}
+    return {
+        "fields": shown_fields(kind, entries=entries, errors=errors, minutes_left=minutes_left),
+        "kind": kind,
+        "prompt": challenge.prompt,
+        "button": form.button,
+        "fault": form.wrong.rstrip(".") if is_wrong else "Check the form" if errors else "",
+        "is_silent": refused == NOT_CHECKED,
+        "sandbox_code": sandbox_triggers.ONE_TIME_CODE if settings.SANDBOX and kind == ActionKind.OTP else "",
+    }
+
+
+def _minutes_left(challenge: Challenge) -> int:
+    """Return the minutes left to act, rounded up, or 0 if it is too late."""
     payment = challenge.transaction
-    minutes_left = _minutes_left(payment, now=clock.now())
-    refused = request.GET.get(REFUSED)
-    return render(
-        request,
-        "payments/challenge.html",
-        {
-            "payment": payment,
-            "merchant": payment.business.name,
-            "return_address": return_address(payment),
-            "is_wrong": refused == WRONG_CODE and challenge.wrong_codes > 0,
-            "is_silent": refused == NOT_CHECKED,
-            "returns": ANSWERED in request.GET,
-            "tries_left": challenge.tries_left,
-            "minutes_left": minutes_left,
-            "ending": None if minutes_left else _ending(payment),
-            "sandbox_code": sandbox_triggers.ONE_TIME_CODE if settings.SANDBOX else "",
-        },
-    )
-
-
-def _minutes_left(payment: Transaction, *, now: datetime) -> int:
-    """Return the minutes left to answer, rounded up, or 0 if it is too late."""
     if payment.awaiting != Transaction.Awaiting.PAYER or payment.expires_at is None:
         return 0
-    return max(math.ceil((payment.expires_at - now).total_seconds() / 60), 0)
+    return max(math.ceil((payment.expires_at - clock.now()).total_seconds() / 60), 0)
 
 
-def _ending(payment: Transaction) -> Ending:
+def _ending(challenge: Challenge) -> Ending:
+    payment = challenge.transaction
+    if payment.awaiting == Transaction.Awaiting.RAIL and challenge.has_made_every_action:
+        return UNDECIDED
     if payment.is_pending:
         return ENDINGS[Transaction.Awaiting(payment.awaiting)]
     if payment.status == Transaction.Status.SUCCESS:

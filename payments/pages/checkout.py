@@ -40,6 +40,7 @@ from payments.pages.payer_requests import (
 from payments.pages.refused_forms import refuse, refused_form
 from payments.pages.return_addresses import return_address
 from payments.rails import RailUnavailable
+from payments.rails.protocol import ActionKind
 from payments.representation import challenge_address
 from payments.sandbox.sandbox_guide import payer_test_cards
 from payments.sandbox.simulated_transfers import simulated_notice
@@ -56,6 +57,7 @@ from payments.services.transfers import incoming
 
 RECEIPT_LIFETIME = timedelta(days=180)
 CARD, TRANSFER = "card", "virtual_account"
+ONWARD = "onward"  # in the query of the checkout: the payer goes on to the page of a provider or bank
 RESTS_UNTIL = "rests_until"  # among the errors of a refused form: the time until which no card is accepted
 State, Awaiting = Checkout.State, Transaction.Awaiting
 
@@ -248,7 +250,10 @@ def _after_success(seen: Seen) -> str:
 def _next_address(request: HttpRequest, payment: Transaction, seen: Seen) -> str:
     """Return where the payer goes after an attempt by card: to the bank, to the end, or back to the checkout."""
     if payment.awaiting == Awaiting.PAYER:
-        return challenge_address(payment.challenge.token)
+        is_redirect = payment.challenge.kind == ActionKind.REDIRECT
+        # A page leads there, because browsers hold form-action against every redirect after a form.
+        leads_on = is_redirect and is_browser(request)
+        return f"{seen.address}?{ONWARD}" if leads_on else challenge_address(payment.challenge.token)
     if payment.status == Transaction.Status.SUCCESS and not (seen.link.redirect_url and is_browser(request)):
         return _after_success(Seen(seen.checkout, [*seen.attempts, payment], State.PAID, seen.now))
     return seen.address
@@ -272,7 +277,8 @@ def _paying(request: HttpRequest, seen: Seen) -> HttpResponse:
         return _transfer(request, seen, payment)
     if payment.awaiting == Awaiting.PAYER:
         address = challenge_address(payment.challenge.token)
-        return _show(request, "challenge", seen, payment=payment, challenge_address=address)
+        onward = address if ONWARD in request.GET else ""
+        return _show(request, "challenge", seen, payment=payment, challenge_address=address, onward=onward)
     return _show(request, "unknown", seen, payment=payment)
 
 

@@ -14,17 +14,16 @@ from kit.db.prepared_statements import insert_and_find
 from ledger import services as ledger
 from ledger.services import Booking, Kind
 from payments.metrics import CHECKOUT_STEPS, OUTCOMES
-from payments.models import AlreadyTransitioned, Challenge, Transaction, Transition
-from payments.models.challenges import challenge_token
+from payments.models import AlreadyTransitioned, Transaction, Transition
 from payments.models.transactions import OUTCOME_FIELDS
-from payments.rails.protocol import ActionKind, PayerAction, RailAnswer
+from payments.rails.protocol import RailAnswer
 from payments.representation import represent
 from payments.rules.events import event_of
 from payments.rules.fees import FeeRule, fee, withheld_fee
-from payments.rules.outcomes import Outcome
-from payments.services import ledger_entries, outcome_statement, return_matching
+from payments.rules.outcomes import AUTHENTICATION_FAILED, Outcome
+from payments.services import ledger_entries, outcome_statement, payer_actions, return_matching
 from payments.services.checkouts import card_declines
-from payments.services.intents import authorisation_ends, challenge_ends, find, lock
+from payments.services.intents import authorisation_ends, find
 from payments.services.links import link_uses
 from payments.services.rails.rail_queries import query_leases
 from payments.services.refunds import refused_returns
@@ -68,8 +67,12 @@ def apply_outcome(transaction: Transaction, answer: RailAnswer, *, cause: Cause,
     """
     if transaction.awaiting not in {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}:
         raise AlreadyTransitioned
-    if answer.action is not None:
-        _ask_payer(transaction, answer, answer.action, cause=cause, now=now)
+    if answer.action is not None and transaction.is_card_check and not transaction.redirect_url:
+        finish(
+            transaction, AUTHENTICATION_FAILED, answer=answer, cause=cause, now=now
+        )  # the payer can't be sent on
+    elif answer.action is not None:
+        payer_actions.ask(transaction, answer, answer.action, cause=cause, now=now)
     elif answer.must_be_reversed:
         transaction.await_reversal(query_at=now, partial_approval=answer, cause=cause, now=now)
     elif answer.outcome.is_success and not transaction.captures_at_once:
@@ -78,47 +81,6 @@ def apply_outcome(transaction: Transaction, answer: RailAnswer, *, cause: Cause,
     else:
         captured = transaction.amount if answer.outcome.is_success and transaction.is_card_payment else 0
         finish(transaction, answer.outcome, captured=captured, answer=answer, cause=cause, now=now)
-
-
-@database.atomic
-def _ask_payer(
-    transaction: Transaction, answer: RailAnswer, action: PayerAction, *, cause: Cause, now: datetime
-) -> None:
-    """Wait for the payer to do what the acquirer asks for, until the time of the first action is over.
-
-    :raises AlreadyTransitioned: another caller was first, or this answers an earlier question
-    """
-    first = {
-        "token": challenge_token(transaction.pk),
-        "kind": action.kind,
-        "prompt": action.prompt,
-        "url": action.url,
-        "created_at": now,
-    }
-    challenge, is_first = Challenge.objects.get_or_create(transaction=transaction, defaults=first)
-    if not is_first:
-        require_current(transaction)
-        challenge.refresh_from_db()
-        is_redirected_again = challenge.is_same(action) and action.kind == ActionKind.REDIRECT
-        if is_redirected_again:
-            return  # the payer has come back from there, and the acquirer hasn't decided
-        challenge.ask(action)
-        if challenge.has_made_every_action:
-            return
-    transaction.await_payer(answer, until=challenge_ends(challenge.created_at), cause=cause, now=now)
-
-
-def require_current(transaction: Transaction) -> None:
-    """Lock a transaction, and check that it still waits for the answer to the caller's question.
-
-    Only the lease says so: between two inputs of its payer, a transaction awaits its rail each time.
-
-    :raises AlreadyTransitioned: another caller was first, or has asked since
-    """
-    stored, lease = lock(transaction.pk), transaction.query_leased_until
-    is_current = stored.awaiting == Transaction.Awaiting.RAIL and stored.query_leased_until == lease
-    if lease is None or not is_current:
-        raise AlreadyTransitioned
 
 
 def finish(

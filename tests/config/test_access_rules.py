@@ -293,6 +293,7 @@ EXCEEDED_ELSEWHERE = {
     (Limit.INVITATION, "dashboard/invitation/<str:token>/"): "tests/dashboard/test_team.py",
     (Limit.CARD_NUMBER, "api/payments"): "tests/payments/services/test_card_number_guesses.py",
     (Limit.CHALLENGE, "3ds/<str:token>"): "tests/payments/pages/test_challenge.py",
+    (Limit.PAYER_VIEWS, "3ds/<str:token>/return"): "tests/payments/pages/test_payer_redirects.py",
     **dict.fromkeys(
         [
             (Limit.PAYER_VIEWS, route)

@@ -22,6 +22,8 @@ def start(
 ) -> IdempotentResult[Transaction]:
     """Check a card with its issuer. Generates a reference if the merchant gave none.
 
+    If the issuer requires 3-D Secure, the check is pending. Without a `redirect_url` it fails.
+
     :raises NotSupported: the acquirer can never do what the request asks for; nothing was stored
     :raises RailUnavailable: no acquirer is configured, or it is unavailable
     """
@@ -38,6 +40,7 @@ def start(
         amount=0,
         currency=request["currency"],
         metadata=request.get("metadata"),
+        redirect_url=request.get("redirect_url", ""),
         **card_fields(card),
     )
     if intent.is_replay:

@@ -7,19 +7,23 @@ answer is lost, the acquirer is queried. Three wrong inputs in a row fail the pa
 from collections.abc import Mapping
 from datetime import datetime
 
+import structlog
 from django.db import transaction as database
 
 from kit.db import clock
+from kit.text.exception_summaries import summary_of
 from payments.models import AlreadyTransitioned, Challenge, Transaction
 from payments.rails import RailUnavailable
-from payments.rails.protocol import ActionKind, RailAnswer
+from payments.rails.protocol import ActionKind, AnswerLost, CardAcquirer, CardOrder, RailAnswer
 from payments.rules.outcomes import AUTHENTICATION_FAILED
-from payments.services import transitions
+from payments.services import payer_actions, transitions
 from payments.services.intents import FIRST_QUERY_AFTER, challenge_ends, find, lock
 from payments.services.rails.rail_choices import acquirer_of
 from payments.services.rails.rail_orders import card_order
 from payments.services.rails.rail_queries import query_leases
 from payments.services.transitions import Cause
+
+log = structlog.get_logger("sluice.rails")
 
 
 class WrongInput(Exception):
@@ -49,9 +53,7 @@ def answer(*, challenge: Challenge, kind: ActionKind, value: Mapping[str, str], 
         raise NotSent from None
     transaction = _begin(challenge, kind, now=now)
     order = card_order(transaction)
-    answered = query_leases.answer_to(
-        lambda: acquirer.answer_action(order, kind=kind, value=value), about=transaction
-    )
+    answered = query_leases.answer_to(lambda: _send(acquirer, order, kind, value), about=transaction)
     if answered is not None and answered.action is not None and challenge.is_same(answered.action):
         return _count_wrong_input(challenge, transaction, answered, now=now)
     if answered is None or answered.action is None:
@@ -59,6 +61,23 @@ def answer(*, challenge: Challenge, kind: ActionKind, value: Mapping[str, str], 
     if answered is None:
         return transaction
     return transitions.apply_answer(transaction, answered, cause=Cause.PAYER, now=clock.now())
+
+
+@database.atomic
+def come_back(*, challenge: Challenge, now: datetime) -> Transaction:
+    """Note that the payer came back from a redirect. From then on, the acquirer decides, and may be queried at once.
+
+    :raises ChallengeClosed: the payer had come back already or was not redirected, or the deadline has passed
+    """
+    transaction = _lock_open(challenge, now=now)
+    challenge.refresh_from_db()
+    challenge.transaction = transaction
+    if challenge.kind != ActionKind.REDIRECT:
+        raise ChallengeClosed
+    challenge.passed_at = now
+    challenge.save(update_fields=["passed_at"])
+    transaction.await_rail(query_at=now + FIRST_QUERY_AFTER, cause=Cause.PAYER, now=now, is_leased=False)
+    return transaction
 
 
 @database.atomic
@@ -84,6 +103,21 @@ def _begin(challenge: Challenge, kind: ActionKind, *, now: datetime) -> Transact
     return transaction
 
 
+def _send(acquirer: CardAcquirer, order: CardOrder, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
+    """Send an input. An unexpected error loses the answer, and its message isn't logged: it may hold the input.
+
+    :raises AnswerLost: the acquirer gave no definite answer, or the connector failed
+    """
+    try:
+        return acquirer.answer_action(order, kind=kind, value=value)
+    except AnswerLost:
+        raise
+    except Exception as error:  # noqa: BLE001  (every failure means the same)
+        summary = summary_of(error) | {"said": ""}
+        log.error("input not answered", id=str(order.id), **summary)  # noqa: TRY400  (without its message)
+        raise AnswerLost from None
+
+
 def _pass(challenge: Challenge, answered: RailAnswer | None, *, now: datetime) -> None:
     """Store that the acquirer asks for nothing again, or that only a query can tell."""
     if answered is None or answered.outcome.code != AUTHENTICATION_FAILED.code:
@@ -96,7 +130,7 @@ def _count_wrong_input(
 ) -> Transaction:
     try:
         with database.atomic():
-            transitions.require_current(transaction)
+            payer_actions.require_current(transaction)
             challenge.wrong_codes += 1
             challenge.save(update_fields=["wrong_codes"])
             if not challenge.tries_left:

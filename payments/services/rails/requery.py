@@ -21,6 +21,7 @@ from payments.rails import AnotherAccount, RailUnavailable
 from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
 from payments.services import operations, transitions
 from payments.services.cards import authorisation_reversals
+from payments.services.intents import FIRST_QUERY_AFTER
 from payments.services.rails.rail_choices import acquirer_finder, bank_finder
 from payments.services.rails.rail_orders import card_order, operation_order, payout_order, refund_order
 from payments.services.rails.rail_queries import parallel_calls, query_leases, rail_outages
@@ -28,7 +29,15 @@ from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailC
 from payments.services.rails.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
 from payments.services.transitions import Cause
 
-__all__ = ["INTERVALS", "QueryResult", "query_leased", "requery", "requery_due", "unanswered"]
+__all__ = [
+    "INTERVALS",
+    "QueryResult",
+    "query_for_payer",
+    "query_leased",
+    "requery",
+    "requery_due",
+    "unanswered",
+]
 
 log = structlog.get_logger("sluice.requery")
 
@@ -49,6 +58,7 @@ MAX_STORAGE_FAILURES = 3
 # Before the next check whether the account of an order is configured again. Its rail isn't queried until then.
 ACCOUNT_INTERVAL = timedelta(minutes=2)
 SLOT_INTERVAL = 0.05  # seconds between two checks for a free slot
+PAYER_WAITS = 2.0  # seconds that a payer's page waits for the answer to a query
 RUN_TIME = 1.0  # seconds that a scheduled run collects answers, so that it doesn't delay other tasks
 
 
@@ -102,6 +112,24 @@ def query_leased(subjects: Iterable[Unanswered], *, clock: Clock = database_now)
     yield from _Run(take, list(waiting), clock=clock, in_outage=_lanes_in_outage()).run()
 
 
+def query_for_payer(subject: Unanswered, *, clock: Clock = database_now) -> None:
+    """Query one subject, whose payer waits on a page, for at most two seconds. A later answer is applied too.
+
+    It doesn't count as a query: the next one isn't delayed by it.
+    """
+    waiting = [subject.pk]
+
+    def take(lane: Lane, limit: int) -> list[Unanswered]:
+        among, waiting[:] = waiting[:limit], waiting[limit:]
+        return query_leases.lease(lane, limit=limit, at=clock(), among=among)
+
+    run = _Run(
+        take, [lane_of(subject)], clock=clock, in_outage=_lanes_in_outage(), interval=FIRST_QUERY_AFTER
+    )
+    for _ in run.run(until=time.monotonic() + PAYER_WAITS):
+        pass
+
+
 class _DueQueries:
     """Leases due queries, and one early query of each lane to be probed."""
 
@@ -128,11 +156,14 @@ class _Run:
         *,
         clock: Clock,
         in_outage: set[str],
+        interval: timedelta | None = None,
     ) -> None:
+        """`interval` is the one before the next query of what stays unknown. Default: the growing ones."""
         self._take = take
         self._open = dict.fromkeys(lanes)
         self._clock = clock
         self._in_outage = in_outage
+        self._interval = interval
         self._calls = CallGroup(late=self._handle_late)
         self._storage_failures = 0
 
@@ -232,7 +263,7 @@ class _Run:
             # because it may contain a row's values.
             log.exception("requery failed", id=str(subject.pk), exc_info=not isinstance(error, DatabaseError))
         if not is_answered:
-            _schedule_next_query(subject, now=now)
+            _schedule_next_query(subject, now=now, wait=self._interval)
         return is_answered
 
     def _record_outage(self, reply: Reply, *, now: datetime) -> None:
@@ -342,7 +373,7 @@ def _passed_order(transaction: Transaction) -> CardOrder:
 
 @database.atomic
 def _schedule_next_query(subject: Unanswered, *, now: datetime, wait: timedelta | None = None) -> None:
-    """Schedule the next query. With `wait`, none was made, and the interval doesn't grow."""
+    """Schedule the next query. With `wait`, this one doesn't count, and the interval doesn't grow."""
     locked: Unanswered = type(subject).objects.select_for_update().get(pk=subject.pk)
     is_ours = locked.query_leased_until == subject.query_leased_until
     if is_ours and locked.next_query_at is not None:  # still unanswered

@@ -1,0 +1,83 @@
+"""Have a payer do what the acquirer asks for: go to a page of the provider or bank, or enter something on ours."""
+
+from datetime import datetime
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+from django.db import transaction as database
+
+from payments.models import AlreadyTransitioned, Challenge, Transaction, Transition
+from payments.models.challenges import LONGEST_URL, challenge_token
+from payments.rails.protocol import ActionKind, PayerAction, RailAnswer
+from payments.services.intents import challenge_ends, lock
+
+log = structlog.get_logger("sluice.rails")
+
+
+@database.atomic
+def ask(
+    transaction: Transaction,
+    answer: RailAnswer,
+    action: PayerAction,
+    *,
+    cause: Transition.Cause,
+    now: datetime,
+) -> None:
+    """Wait for the payer, until the time that began with the first action is over.
+
+    The transaction still awaits its rail if the action can't be shown, is the redirect from which the payer has come
+    back, or is the sixth in a row. Then queries decide.
+
+    :raises AlreadyTransitioned: another caller was first, or this answers an earlier question
+    """
+    if not _can_be_shown(action):
+        log.error("payer action can't be shown", id=str(transaction.pk), kind=action.kind)
+        return
+    first = {
+        "token": challenge_token(transaction.pk),
+        "kind": action.kind,
+        "prompt": action.prompt,
+        "url": action.url,
+        "created_at": now,
+    }
+    challenge, is_first = Challenge.objects.get_or_create(transaction=transaction, defaults=first)
+    if not is_first:
+        require_current(transaction)
+        challenge.refresh_from_db()
+        has_come_back = action.kind == ActionKind.REDIRECT and challenge.is_same(action)
+        if has_come_back:
+            return
+        challenge.ask(action)
+        if challenge.has_made_every_action:
+            return
+    transaction.await_payer(answer, until=challenge_ends(challenge.created_at), cause=cause, now=now)
+
+
+def require_current(transaction: Transaction) -> None:
+    """Lock a transaction, and check that it still waits for the answer to the caller's question.
+
+    Only the lease says so: between two inputs of its payer, a transaction awaits its rail each time.
+
+    :raises AlreadyTransitioned: another caller was first, or has asked since
+    """
+    stored, lease = lock(transaction.pk), transaction.query_leased_until
+    is_current = stored.awaiting == Transaction.Awaiting.RAIL and stored.query_leased_until == lease
+    if lease is None or not is_current:
+        raise AlreadyTransitioned
+
+
+def _can_be_shown(action: PayerAction) -> bool:
+    return action.kind != ActionKind.REDIRECT or is_safe(action.url)
+
+
+def is_safe(url: str) -> bool:
+    """Return whether payers may be sent to an address: only by HTTPS, in the sandbox also to this machine."""
+    if len(url) > LONGEST_URL or not (url.isascii() and url.isprintable()) or " " in url:
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_local = settings.SANDBOX and parts.scheme == "http" and parts.hostname == "127.0.0.1"
+    return is_local or (parts.scheme == "https" and bool(parts.hostname) and parts.username is None)
