@@ -12,6 +12,7 @@ from django.db import connection
 
 from kit.api.replays import IdempotentResult
 from payments.models import CardOperation, Challenge, InvalidState, Transaction
+from payments.rails.protocol import ActionKind
 from payments.services import cancellations, expiry
 from payments.services.cards import captures, challenges
 from payments.services.operations import AmountTooLarge
@@ -20,6 +21,7 @@ from payments.services.refunds import refunds
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import kept_locked, racers
+from tests.scripted_acquirer import asks, ends, redirects, use_scripted_acquirer
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, enter_code, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -116,6 +118,54 @@ class TestEndOfAChallenge:
                     "Transaction",
                 ]
                 assert finishes(payment) == [("success", "payer")]
+
+
+class TestPayerInput:
+    def test_of_two_tabs_is_sent_once(self, business, settings):
+        """Tests the lock in `challenges._lock_open`: without it, the second tab fails with another error."""
+        acquirer = use_scripted_acquirer(settings)
+        seen = set()
+        with racers(2) as threads:
+            for _ in range(20):
+                acquirer.begin()
+                acquirer.answers("authorise", asks(ActionKind.OTP))
+                acquirer.answers("answer_action", ends())
+                payment = captured_payment(business=business, now=NOON)
+                tabs = [
+                    Challenge.objects.select_related("transaction__business").get(transaction=payment)
+                    for _ in range(2)
+                ]
+
+                answers = threads.race(
+                    *[partial(enter_code, challenge=tab, code="123456", now=NOON) for tab in tabs]
+                )
+
+                seen.add(tuple(sorted(type(answer).__name__ for answer in answers)))
+                assert len(acquirer.calls_of("answer_action")) == 1
+                assert finishes(payment) == [("success", "payer")]
+        assert seen == {("ChallengeClosed", "Transaction")}
+
+    def test_or_return_is_one_of_answer_and_cancellation(self, business, settings):
+        """Tests the lock in `challenges.come_back`: a payer who is back can't be cancelled any more."""
+        acquirer = use_scripted_acquirer(settings)
+        with racers(2) as threads:
+            for _ in range(20):
+                acquirer.begin()
+                acquirer.answers("authorise", redirects())
+                payment = captured_payment(business=business, now=NOON)
+                challenge = Challenge.objects.select_related("transaction__business").get(transaction=payment)
+
+                back, cancelled = threads.race(
+                    partial(challenges.come_back, challenge=challenge, now=NOON),
+                    partial(cancellations.cancel, transaction_id=payment.pk, clock=lambda: NOON),
+                )
+
+                payment.refresh_from_db()
+                if payment.response_code == "20091":
+                    assert isinstance(back, challenges.ChallengeClosed)
+                else:
+                    assert payment.awaiting == "rail"
+                    assert isinstance(cancelled, InvalidState)
 
 
 class TestCancellation:

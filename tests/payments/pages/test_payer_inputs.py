@@ -328,14 +328,15 @@ class TestLostAnswer:
             clock.advance(minutes=1)
             acquirer.answers("query", asks(OTP))
             call_command("requery_pending")
+            send(Client(), path, OTP)
             return asks(PIN)
 
-        acquirer.answers("answer_action", answer_late)
+        acquirer.answers("answer_action", answer_late, LOST)
 
         send(payer, path, PIN)
 
         challenge = Challenge.objects.get()
-        assert (challenge.kind, challenge.wrong_codes, challenge.transaction.awaiting) == (OTP, 0, "payer")
+        assert (challenge.kind, challenge.wrong_codes, challenge.transaction.awaiting) == (OTP, 0, "rail")
 
     def test_is_none_if_the_acquirer_was_unavailable(self, pay, payer, acquirer):
         path = pay(asks(PIN))
