@@ -54,7 +54,7 @@ def finishes(payment):
 class TestEndOfAChallenge:
     @pytest.mark.long
     def test_is_one_of_return_expiry_and_requery_never_two(self, business):
-        """Tests the lock on the transaction in `challenges._lock_open` and `expiry.expire_one`."""
+        """Tests the conditional update in `challenges._begin` and the lock in `expiry.expire_one`."""
         seen = set()
         with racers(3) as threads:
             for turn in range(200):
@@ -80,7 +80,7 @@ class TestEndOfAChallenge:
         assert seen <= {("failed", "expiry"), ("success", "payer"), ("success", "requery")}
 
     def test_counts_every_wrong_code_once(self, business):
-        """Tests the lock in `challenges._lock_open`: a code counts unless another one is being checked."""
+        """Tests the conditional update in `challenges._begin`: a code counts unless another one is being checked."""
         with racers(4) as threads:
             for _ in range(20):
                 payment = challenged_payment(business=business, now=NOON)
@@ -100,7 +100,7 @@ class TestEndOfAChallenge:
                 assert finishes(payment) == ([("failed", "payer")] if counted == 3 else [])
 
     def test_accepts_one_of_two_right_codes(self, business):
-        """Tests the lock in `challenges._lock_open`: the authorisation is resumed once."""
+        """Tests the conditional update in `challenges._begin`: the code is sent once."""
         with racers(2) as threads:
             for _ in range(20):
                 payment = challenged_payment(business=business, now=NOON)
@@ -122,7 +122,7 @@ class TestEndOfAChallenge:
 
 class TestPayerInput:
     def test_of_two_tabs_is_sent_once(self, business, settings):
-        """Tests the lock in `challenges._lock_open`: without it, the second tab fails with another error."""
+        """Tests the conditional update in `challenges._begin`."""
         acquirer = use_scripted_acquirer(settings)
         seen = set()
         with racers(2) as threads:

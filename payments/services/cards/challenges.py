@@ -93,13 +93,19 @@ def decline(*, challenge: Challenge, now: datetime) -> Transaction:
 
 @database.atomic
 def _begin(challenge: Challenge, kind: ActionKind, *, now: datetime) -> Transaction:
-    """Commit that an input is about to be sent, so that no other one is."""
-    transaction = _lock_open(challenge, now=now)
-    challenge.refresh_from_db()
-    challenge.transaction = transaction
+    """Commit that an input is about to be sent, so that no other one is.
+
+    The conditional update is the lock: of two tabs, one changes the transaction. What is awaited is read afterwards.
+    """
+    transaction = challenge.transaction
+    _require_open(transaction, now=now)
+    try:
+        transaction.await_rail(query_at=now + FIRST_QUERY_AFTER, cause=Cause.PAYER, now=now)
+    except AlreadyTransitioned:
+        raise ChallengeClosed from None
+    challenge.refresh_from_db(fields=["kind", "prompt", "url", "actions_made", "wrong_codes"])
     if challenge.kind != kind:
         raise ChallengeClosed
-    transaction.await_rail(query_at=now + FIRST_QUERY_AFTER, cause=Cause.PAYER, now=now)
     return transaction
 
 
@@ -145,7 +151,11 @@ def _count_wrong_input(
 
 def _lock_open(challenge: Challenge, *, now: datetime) -> Transaction:
     transaction = lock(challenge.transaction_id)
+    _require_open(transaction, now=now)
+    return transaction
+
+
+def _require_open(transaction: Transaction, *, now: datetime) -> None:
     is_open = transaction.awaiting == Transaction.Awaiting.PAYER
     if not is_open or transaction.expires_at is None or transaction.expires_at <= now:
         raise ChallengeClosed
-    return transaction
