@@ -22,6 +22,7 @@ from dashboard.transactions.detail import is_cancellable, is_refundable
 from dashboard.transactions.detail_page import address_of, own_transaction
 from kit import banks
 from kit.api.errors import Problem
+from kit.connectors.connectors import NotSupported
 from kit.db import clock
 from kit.money.money import money
 from merchants.people import audit
@@ -217,6 +218,8 @@ def _perform(
         if too_large is not None:
             return too_large(refusal)
         level, text = messages.ERROR, str(refusal.detail)
+    except NotSupported as refusal:
+        level, text = messages.ERROR, refusal.sentences
     except Problem as refusal:
         level, text = messages.ERROR, str(refusal.detail)
     messages.add_message(request, level, text)

@@ -211,6 +211,7 @@ def shown_fields(
 ) -> list[dict[str, object]]:
     """Return the fields as a template shows them. The hint of the first one says how long the page is open."""
     shown = []
+    focused = next(iter(errors), FORMS[kind].fields[0].name)
     for number, field in enumerate(FORMS[kind].fields):
         hint, error = field.hint, errors.get(field.name, "")
         if number == 0:
@@ -226,6 +227,7 @@ def shown_fields(
                 "autocomplete": field.autocomplete,
                 "longest": field.longest,
                 "is_code": field.is_code,
+                "is_focused": field.name == focused,
                 "entry": entries.get(field.name, ""),
                 "hint": hint,
                 "error": error,

@@ -170,7 +170,7 @@ class VoidView(APIView):
         "voidPayment",
         done(answers.PAYMENT, "The payment."),
         VoidSerializer,
-        problems="invalid_state rail_unavailable",
+        problems="not_supported invalid_state rail_unavailable",
     )
     def post(self, request: Request, reference: str) -> Response:
         """Release an authorised card payment.

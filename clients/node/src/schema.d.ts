@@ -1830,6 +1830,12 @@ export interface components {
              */
             amount?: number;
             /**
+             * Format: uri
+             * @description The page that the cardholder returns to if the issuer requires 3-D Secure. Without it, such a check fails.
+             * @example https://shop.example/back
+             */
+            redirect_url?: string;
+            /**
              * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
              * @example {
              *       "order": "1042",
@@ -9427,6 +9433,7 @@ export interface operations {
              * @description - `malformed_json`: The body is not one JSON object
              *     - `invalid_request`: The request has invalid fields
              *     - `unknown_field`: The request has an unknown field
+             *     - `not_supported`: The connected acquirer or bank cannot do this
              */
             400: {
                 headers: {

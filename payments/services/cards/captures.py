@@ -16,6 +16,7 @@ from payments.services.intents import FIRST_QUERY_AFTER, find, lock, trace_field
 from payments.services.operations import AmountTooLarge, Kind
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import card_order, operation_order
+from payments.services.rails.required_capabilities import require_void
 from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 
@@ -45,6 +46,7 @@ def void(*, transaction_id: UUID, now: datetime) -> IdempotentResult[Transaction
     A void that has succeeded or has an unknown outcome is replayed.
 
     :raises InvalidState: the payment isn't authorised, is captured or has expired
+    :raises NotSupported: the acquirer can't void; nothing was stored
     :raises OperationRefused: the acquirer declined the void
     :raises RailUnavailable: the void is new and the acquirer is unavailable; nothing was stored
     """
@@ -56,6 +58,8 @@ def _end_authorisation(
 ) -> IdempotentResult[Transaction]:
     payment = find(transaction_id)
     found = rail_choices.attempt(lambda: (rail_choices.acquirer_of(payment), trace_fields()))
+    if kind == Kind.VOID and not isinstance(found, RailUnavailable):
+        require_void(found[0])
     opened = _open(payment.pk, kind, found, amount=amount, now=now)
     if opened.is_replay:
         return IdempotentResult(opened.resource.transaction, is_replay=True)

@@ -11,6 +11,7 @@ from virtual_accounts.providers import account_provider
 HOSTED_ONLY = "Cards are entered on the provider's own page. Create a payment link instead."
 NO_CARD_CHECKS = "Cards can't be checked here."
 NO_LATER_CAPTURE = "Payments can't be authorised now and captured later here. Leave `capture` out."
+NO_VOIDS = "Authorised payments can't be voided here. They end when the authorisation expires."
 NO_PARTIAL_REFUNDS = "Payments can only be refunded in full here. Leave `amount` out."
 WITHOUT_THREE_D_SECURE = {
     ThreeDSecureSupport.NEVER: "3-D Secure isn't available here.",
@@ -66,6 +67,14 @@ def require_refund(connector: CardAcquirer | PayoutBank, amount: int, *, of: int
     can = connector.capabilities
     if isinstance(can, CardCapabilities) and not can.partial_refunds and amount < of:
         require_supported({"amount": NO_PARTIAL_REFUNDS})
+
+
+def require_void(acquirer: CardAcquirer) -> None:
+    """Check that the acquirer of an authorised payment can void it.
+
+    :raises NotSupported: it can't
+    """
+    require_supported({} if acquirer.capabilities.voids else {"void": NO_VOIDS})
 
 
 def require_transfer_payment(request: dict[str, Any]) -> None:

@@ -155,6 +155,7 @@ class TestForm:
 
         assert 'value="1 Marina Road"' in page
         assert "Enter your country." in page
+        assert page.index(" autofocus") > page.index('id="country"')
 
     def test_never_shows_a_secret_again(self, pay, payer):
         path = pay(asks(PIN))

@@ -122,6 +122,18 @@ def test_virtual_account_in_a_currency_that_the_hosting_bank_lacks(api, settings
     assert not VirtualAccount.objects.exists()
 
 
+def test_void_by_an_acquirer_without_voids(api, settings):
+    order = orders.card_payment(capture=False)
+    api.post(PAYMENTS, order)
+    settings.CARD_ACQUIRER = LIMITED
+
+    answer = api.post(f"{PAYMENTS}/{order['reference']}/void")
+
+    assert_not_supported(answer, "void")
+    assert not CardOperation.objects.exists()
+    assert Transaction.objects.get().awaiting == "capture"
+
+
 def test_partial_refund_by_an_acquirer_that_only_refunds_in_full(api, settings):
     settings.CARD_ACQUIRER = LIMITED
     order = orders.card_payment(amount=50_000)
