@@ -207,6 +207,8 @@ MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
     Entry.Kind.TOP_UP: (Kind.BANK_CLEARING, Kind.WALLET),
     Entry.Kind.SUSPENSE_IN: (Kind.BANK_CLEARING, Kind.SUSPENSE),
     Entry.Kind.SUSPENSE_OUT: (Kind.SUSPENSE, Kind.BANK_CLEARING),
+    Entry.Kind.LATE_CHARGE_IN: (Kind.ACQUIRER_RECEIVABLE, Kind.LATE_CHARGES),
+    Entry.Kind.LATE_CHARGE_OUT: (Kind.LATE_CHARGES, Kind.ACQUIRER_RECEIVABLE),
 }
 _MAY_MOVE = ", ".join(f"('{kind}', '{account}')" for kind, accounts in MOVES.items() for account in accounts)
 
@@ -348,10 +350,12 @@ INVARIANTS = (
     ),
     Invariant(
         name="balances_have_the_right_sign",
-        rule="Accounts of money in flight, unapplied, in suspense, earned or payable are never negative; the acquirer's never positive.",
+        rule="Accounts of money in flight, unapplied, in suspense, charged late, earned or payable are never negative; the "
+        "acquirer's never positive.",
         sql="""
             SELECT 'account ' || id || ' ' || kind || ': ' || balance FROM ledger_account
-            WHERE balance < 0 AND kind IN ('payouts_in_flight', 'unapplied', 'suspense', 'fees', 'refunds_payable')
+            WHERE balance < 0 AND kind IN (
+                    'payouts_in_flight', 'unapplied', 'suspense', 'late_charges', 'fees', 'refunds_payable')
                 OR balance > 0 AND kind = 'acquirer_receivable'
         """,
     ),

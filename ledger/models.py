@@ -34,6 +34,9 @@ class Account(models.Model):
         REFUNDS_PAYABLE = "refunds_payable"  # refunded to cards, owed by us to the acquirer
         # The house's
         SUSPENSE = "suspense"  # received by bank transfer, of an unknown owner
+        LATE_CHARGES = (
+            "late_charges"  # charged by an acquirer after the payment failed, owed back to the payer
+        )
 
     business = models.ForeignKey(
         Business, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
@@ -58,8 +61,11 @@ class Account(models.Model):
                 condition=Q(sequence__gt=0) | Q(sequence=0, balance=0), name="balances_come_from_postings"
             ),
             models.CheckConstraint(
-                condition=Q(business__isnull=True, kind__in=["bank_clearing", "suspense"])
-                | Q(business__isnull=False) & ~Q(kind="suspense"),
+                condition=Q(
+                    business__isnull=True,
+                    kind__in=["acquirer_receivable", "bank_clearing", "suspense", "late_charges"],
+                )
+                | Q(business__isnull=False) & ~Q(kind__in=["suspense", "late_charges"]),
                 name="house_accounts_have_no_business",
             ),
         ]
@@ -68,8 +74,17 @@ class Account(models.Model):
         return f"{self.kind} {self.currency}"
 
 
-HOUSE_KINDS = (Account.Kind.BANK_CLEARING, Account.Kind.SUSPENSE)
-BUSINESS_KINDS = tuple(kind for kind in Account.Kind if kind != Account.Kind.SUSPENSE)
+HOUSE_KINDS = (
+    Account.Kind.ACQUIRER_RECEIVABLE,
+    Account.Kind.BANK_CLEARING,
+    Account.Kind.SUSPENSE,
+    Account.Kind.LATE_CHARGES,
+)
+_OF_NO_BUSINESS = (Account.Kind.SUSPENSE, Account.Kind.LATE_CHARGES)
+BUSINESS_KINDS = tuple(kind for kind in Account.Kind if kind not in _OF_NO_BUSINESS)
+
+
+HOUSE_ENTRIES = ("suspense_in", "suspense_out", "late_charge_in", "late_charge_out")
 
 
 class Entry(models.Model):
@@ -96,6 +111,8 @@ class Entry(models.Model):
             "suspense_in"  # money of an unknown owner arrived: the unclaimed transfer or payout return
         )
         SUSPENSE_OUT = "suspense_out"  # its owner was found, or it was written off: the same
+        LATE_CHARGE_IN = "late_charge_in"  # a failed payment was charged: its watched authorisation
+        LATE_CHARGE_OUT = "late_charge_out"  # the acquirer voided or refunded that charge: the same
 
     kind = models.CharField(max_length=20, choices=Kind.choices)
     cause = models.UUIDField()
@@ -113,8 +130,8 @@ class Entry(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["kind", "cause"], name="one_entry_per_kind_and_cause"),
             models.CheckConstraint(
-                condition=Q(business__isnull=True, kind__in=["suspense_in", "suspense_out"])
-                | Q(business__isnull=False) & ~Q(kind__in=["suspense_in", "suspense_out"]),
+                condition=Q(business__isnull=True, kind__in=HOUSE_ENTRIES)
+                | Q(business__isnull=False) & ~Q(kind__in=HOUSE_ENTRIES),
                 name="house_entries_have_no_business",
             ),
         ]
