@@ -35,6 +35,8 @@ from kit.api.fields.answer_fields import (
     up_to,
 )
 from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
+from payments.rails import acquirer_reverses
+from payments.rails.protocol import Reverses
 from payments.rules import outcomes
 from payments.rules.cards import BRAND_NAMES
 from virtual_accounts.models import Transfer, UnappliedMoney
@@ -87,6 +89,19 @@ def _redirect_link(transaction: Transaction) -> str | None:
     if transaction.awaiting != Awaiting.PAYER:
         return None
     return challenge_address(transaction.challenge.token)
+
+
+def _refused_operation(transaction: Transaction) -> CardOperation | None:
+    """Return the last capture or void of an authorised payment, if it was declined.
+
+    An acquirer that decides at once declines with an error instead (`OperationRefused`).
+    """
+    if (
+        transaction.awaiting != Awaiting.CAPTURE
+        or acquirer_reverses(transaction.connector) == Reverses.DEFINITE
+    ):
+        return None
+    return transaction.refused_operation
 
 
 def _link_reference(payment: Transaction) -> str | None:
@@ -148,6 +163,13 @@ REVERSAL = Answer(
     Field("at", MOMENT, "When the last return was booked.", "2026-01-31T09:00:00.000Z", lambda payout: _last_return(payout).at),
     Field("reason", TEXT, "The bank's reason for the last return.", "Account closed", lambda payout: _last_return(payout).reason or RETURNED_BY_BANK),
 )  # fmt: skip
+LAST_OPERATION = Answer(
+    "LastOperation",
+    "A capture or void that the acquirer declined. The authorisation is unchanged, and you can try again.",
+    Field("kind", one_of(("capture", "void")), "What was declined.", "capture"),
+    Field("status", one_of(("failed",)), "Always `failed`.", "failed"),
+    Field("gateway_code", TEXT, "The acquirer's own response code; may be empty.", "05"),
+)  # fmt: skip
 PAYMENT = Answer(
     "Payment",
     "A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet, "
@@ -202,6 +224,14 @@ PAYMENT = Answer(
         _redirect_link,
         NONE,
         CARDS,
+    ),
+    Field(
+        "last_operation",
+        LAST_OPERATION,
+        "The last capture or void, if the acquirer declined it. While the payment is authorised.",
+        value=_refused_operation,
+        omit=NONE,
+        kinds=(CARD,),
     ),
     Field("customer", CUSTOMER, "Payer or beneficiary.", value=_customer, omit=NONE, kinds=(*PAYMENTS, PAYOUT)),
     Field(

@@ -28,6 +28,7 @@ from merchants.api.request_log import FailedCalls, RequestLog, request_log
 from merchants.models import ApiKey
 from merchants.people.access import rule_of
 from operations.health import readiness
+from payments.services import accepted_operations
 from payments.services.fee_rules import cached_rules
 from payments.services.rails import requery
 from payments.services.rails.declared_accounts import cached_declarations
@@ -157,6 +158,12 @@ def _long_requery_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ones.
     """
     monkeypatch.setattr(requery, "RUN_TIME", 30.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_wait_for_accepted_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave captures and voids that an acquirer only accepts to re-query. The tests of the wait set its length."""
+    monkeypatch.setattr(accepted_operations, "LONGEST_WAIT", 0.0)
 
 
 @pytest.fixture

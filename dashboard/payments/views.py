@@ -31,6 +31,7 @@ from merchants.people.roles import Permission
 from payments.models import CardOperation, Transaction
 from payments.services import cancellations
 from payments.services.cards import captures
+from payments.services.cards.captures import OperationRefused
 from payments.services.operations import AmountTooLarge
 from payments.services.refunds import refunds
 from payments.services.transfers.return_destinations import Destination, sender_of
@@ -233,6 +234,8 @@ def _limit_message(refusal: AmountTooLarge, form: AmountForm) -> str:
 def _capture_message(payment: Transaction, currency: str) -> tuple[int, str]:
     if payment.status == Transaction.Status.SUCCESS:
         return messages.SUCCESS, f"Captured {money(payment.amount_captured, currency)}."
+    if payment.refused_operation is not None:
+        return messages.ERROR, str(OperationRefused.default_detail)
     return (
         messages.WARNING,
         "The acquirer hasn't responded yet. The capture's status is checked until it is known.",
@@ -242,6 +245,8 @@ def _capture_message(payment: Transaction, currency: str) -> tuple[int, str]:
 def _void_message(payment: Transaction) -> tuple[int, str]:
     if payment.status == Transaction.Status.FAILED:
         return messages.SUCCESS, "The authorisation was released. Nothing was charged."
+    if payment.refused_operation is not None:
+        return messages.ERROR, str(OperationRefused.default_detail)
     return (
         messages.WARNING,
         "The acquirer hasn't responded yet. The void's status is checked until it is known.",

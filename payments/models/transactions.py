@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -35,6 +36,7 @@ from payments.rules.status_names import outcome_name
 from virtual_accounts.models import Session
 
 if TYPE_CHECKING:
+    from payments.models.operations import CardOperation
     from payments.rails.protocol import RailAnswer
 
 
@@ -65,7 +67,8 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
 
     def for_representation(self) -> TransactionQuerySet:
         """Load the related rows that the representation shows."""
-        return self.select_related("challenge", "session").prefetch_related("returns", "payment_link")
+        related = ("returns", "payment_link", "operations")
+        return self.select_related("challenge", "session").prefetch_related(*related)
 
     def unanswered(self) -> TransactionQuerySet:
         """Return transactions that were sent to a rail, as an order or as its reversal, without a known answer."""
@@ -457,6 +460,13 @@ class Transaction(models.Model):
     def amount_refundable(self) -> int:
         """Return the amount that can still be refunded. Pending refunds are deducted."""
         return self.amount_collected - self.amount_refunded - self.amount_being_refunded
+
+    @property
+    def refused_operation(self) -> CardOperation | None:
+        """Return the last capture or void, if the acquirer has declined it. Reads the operations."""
+        tried = [each for each in self.operations.all() if each.kind != each.Kind.REFUND]
+        last = max(tried, key=attrgetter("pk"), default=None)
+        return last if last is not None and last.status == last.Status.FAILED else None
 
     def await_payer(
         self, answer: RailAnswer, *, until: datetime, cause: Transition.Cause, now: datetime

@@ -5,9 +5,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 import structlog
+from django.utils.module_loading import import_string
 
 from kit.connectors.connectors import ConnectorUnavailable, RailUnavailable, connector
-from payments.rails.protocol import CardAcquirer, PayoutBank
+from payments.rails.protocol import CardAcquirer, PayoutBank, Reverses
 
 __all__ = [
     "ACQUIRERS",
@@ -17,6 +18,8 @@ __all__ = [
     "RailUnavailable",
     "SentTo",
     "accounts",
+    "acquirer_class",
+    "acquirer_reverses",
     "card_acquirer",
     "configured_acquirer",
     "configured_bank",
@@ -77,6 +80,20 @@ def configured_acquirer(name: str) -> CardAcquirer:
     :raises RailUnavailable: no acquirer is configured
     """
     return cast("CardAcquirer", connector(ACQUIRERS.get(name, name), protocol=CardAcquirer))
+
+
+def acquirer_reverses(name: str) -> Reverses | None:
+    """Return how surely the acquirer with this name reverses, configured or not. None: there is no such acquirer."""
+    found = acquirer_class(name)
+    return found.reverses if found is not None else None
+
+
+def acquirer_class(name: str) -> type[CardAcquirer] | None:
+    """Return the class of the acquirer with this name, configured or not. None: there is no such acquirer."""
+    try:
+        return cast("type[CardAcquirer]", import_string(ACQUIRERS.get(name, name)))
+    except ImportError:
+        return None
 
 
 def configured_bank(name: str) -> PayoutBank:

@@ -18,7 +18,7 @@ from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails.protocol import RailAnswer
 from payments.rules.outcomes import COMPLETED, VOIDED, Outcome
-from payments.services import ledger_entries, transitions
+from payments.services import accepted_operations, ledger_entries, transitions
 from payments.services.events import opt_in_events
 from payments.services.intents import lock
 from payments.services.rails.rail_queries import query_leases
@@ -41,13 +41,22 @@ class AmountTooLarge(Problem):
         self.limit = limit
 
 
-def call_rail(operation: CardOperation, call: Callable[[], RailAnswer], *, cause: Cause) -> CardOperation:
+def call_rail(
+    operation: CardOperation,
+    call: Callable[[], RailAnswer],
+    *,
+    cause: Cause,
+    query: Callable[[], RailAnswer] | None = None,
+) -> CardOperation:
     """Call the rail, outside any database transaction, and apply its answer to the operation.
 
-    Without an answer, the operation stays pending and `requery` queries it later.
+    If the rail only accepts the operation, `query` waits for its outcome for a moment. Without an outcome, the operation
+    stays pending and `requery` queries it later.
     """
     answer = query_leases.answer_to(call, about=operation)
-    if answer is None:
+    if answer is not None and not answer.is_definite and query is not None:
+        answer = accepted_operations.outcome_of(operation, query)
+    if answer is None or not answer.is_definite:
         return operation
     return apply_answer(operation_id=operation.pk, answer=answer, cause=cause, now=clock.now())
 

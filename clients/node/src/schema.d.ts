@@ -1418,6 +1418,8 @@ export interface components {
              * @example https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8
              */
             redirect_link?: string;
+            /** @description The last capture or void, if the acquirer declined it. While the payment is authorised. */
+            last_operation?: components["schemas"]["LastOperation"];
             /** @description Payer or beneficiary. */
             customer?: components["schemas"]["Customer"];
             /** @description The part of a successful payout that the bank has returned. Its status stays `success`. */
@@ -2755,6 +2757,26 @@ export interface components {
              */
             maximum: number;
         };
+        /** @description A capture or void that the acquirer declined. The authorisation is unchanged, and you can try again. */
+        LastOperation: {
+            /**
+             * @description What was declined.
+             * @example capture
+             * @enum {string}
+             */
+            kind: "capture" | "void";
+            /**
+             * @description Always `failed`.
+             * @example failed
+             * @enum {string}
+             */
+            status: "failed";
+            /**
+             * @description The acquirer's own response code; may be empty.
+             * @example 05
+             */
+            gateway_code: string;
+        };
         /** @description Change a payment link. `null` removes an optional field. */
         LinkChangeRequest: {
             /**
@@ -3342,6 +3364,8 @@ export interface components {
              * @example https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8
              */
             redirect_link?: string;
+            /** @description The last capture or void, if the acquirer declined it. While the payment is authorised. */
+            last_operation?: components["schemas"]["LastOperation"];
             /** @description Payer or beneficiary. */
             customer?: components["schemas"]["Customer"];
             /** @description The part of a successful payout that the bank has returned. Its status stays `success`. */

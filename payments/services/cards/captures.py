@@ -9,7 +9,7 @@ from kit.api.replays import IdempotentResult
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
-from payments.rails.protocol import CardAcquirer
+from payments.rails.protocol import CardAcquirer, Reverses
 from payments.rules.outcomes import VOIDED
 from payments.services import operations
 from payments.services.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
@@ -22,7 +22,10 @@ from payments.services.transitions import Cause
 
 
 class OperationRefused(InvalidState):
-    """The acquirer declined a capture or void. The authorisation is unchanged."""
+    """The acquirer declined a capture or void at once. The authorisation is unchanged.
+
+    An acquirer that accepts first may decline after the response. There, a refusal is a state (`last_operation`).
+    """
 
     default_detail = "The acquirer declined this. The authorisation is unchanged."
 
@@ -30,7 +33,8 @@ class OperationRefused(InvalidState):
 def capture(*, transaction_id: UUID, amount: int | None, now: datetime) -> IdempotentResult[Transaction]:
     """Capture an authorised payment in full or in part, and release the rest. `amount` is in minor units, None for all.
 
-    A capture of the same amount that has succeeded or has an unknown outcome is replayed.
+    A capture of the same amount that has succeeded or has an unknown outcome is replayed. The payment is returned as it
+    is now: still authorised, if the acquirer has only accepted the capture.
 
     :raises AmountTooLarge: the amount exceeds the authorised amount
     :raises InvalidState: the payment isn't authorised, is voided, or was captured with a different amount
@@ -115,7 +119,13 @@ def _is_same(earlier: CardOperation, kind: Kind, *, amount: int | None) -> bool:
 
 def _ask(acquirer: CardAcquirer, operation: CardOperation) -> Transaction:
     order, asked = card_order(operation.transaction), operation_order(operation)
-    answered = operations.call_rail(operation, lambda: acquirer.operate(order, asked), cause=Cause.MERCHANT)
-    if answered.status == CardOperation.Status.FAILED:
+    answered = operations.call_rail(
+        operation,
+        lambda: acquirer.operate(order, asked),
+        query=lambda: acquirer.query_operation(order, operation_order(operation)),
+        cause=Cause.MERCHANT,
+    )
+    is_refused = answered.status == CardOperation.Status.FAILED
+    if is_refused and acquirer.reverses == Reverses.DEFINITE:
         raise OperationRefused
     return answered.transaction

@@ -155,6 +155,9 @@ class AdvancedPayment(Model):
     redirect_link: str | None = None
     """Send the payer here for 3-D Secure. While the challenge is open."""
 
+    last_operation: LastOperation | None = None
+    """The last capture or void, if the acquirer declined it. While the payment is authorised."""
+
     customer: Customer | None = None
     """Payer or beneficiary."""
 
@@ -779,6 +782,20 @@ class FieldError(Model):
     """`unknown_field`: the field of this object whose name is closest, if one is close."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LastOperation(Model):
+    """A capture or void that the acquirer declined. The authorisation is unchanged, and you can try
+    again."""
+
+    kind: Literal['capture', 'void']
+    """What was declined."""
+
+    status: Literal['failed']
+    """Always `failed`."""
+
+    gateway_code: str
+    """The acquirer's own response code; may be empty."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LinkCustomer(Model):
     """Who pays."""
 
@@ -1000,6 +1017,9 @@ class Payment(Model):
 
     redirect_link: str | None = None
     """Send the payer here for 3-D Secure. While the challenge is open."""
+
+    last_operation: LastOperation | None = None
+    """The last capture or void, if the acquirer declined it. While the payment is authorised."""
 
     customer: Customer | None = None
     """Payer or beneficiary."""
@@ -2452,7 +2472,7 @@ if TYPE_CHECKING:
 
 Model.NESTED.update(
     {
-        AdvancedPayment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal, "warnings": Warning},
+        AdvancedPayment: {"source": CardShown, "virtual_account_details": TransferDetails, "last_operation": LastOperation, "customer": Customer, "reversal": Reversal, "warnings": Warning},
         BalanceList: {"data": Balance},
         BankList: {"data": Bank},
         Capability: {"expiry_duration": ExpiryDurationRange},
@@ -2468,7 +2488,7 @@ Model.NESTED.update(
         ListenerList: {"data": ListenerState},
         ListenerPoll: {"events": EventCopy},
         MovementList: {"data": Movement},
-        Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "customer": Customer, "reversal": Reversal, "warnings": Warning},
+        Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "last_operation": LastOperation, "customer": Customer, "reversal": Reversal, "warnings": Warning},
         PaymentLink: {"amount_range": AmountRange, "collect": Collect, "customer": LinkCustomer, "custom_fields": CustomField, "warnings": Warning},
         PaymentLinkList: {"data": PaymentLink},
         PaymentList: {"data": Payment},

@@ -47,6 +47,14 @@ class Reply:
         return self.answer
 
 
+def reply_to(call: RailCall) -> Reply:
+    """Make a call in this thread."""
+    try:
+        return Reply(call, answer=call.run())
+    except Exception as error:  # noqa: BLE001  (the caller decides what it means)
+        return Reply(call, error=error)
+
+
 class Slots:
     """The slots of each lane in this process."""
 

@@ -128,8 +128,8 @@ def release(subject: Unanswered) -> None:
 def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
     """Call a rail under the lease that a subject was created with.
 
-    Returns None and releases the lease if the outcome is unknown. `requery` may then query it at once. The rail's
-    identifiers are stored even then.
+    Returns None if the answer was lost. Unless the outcome is known, the lease is released, so that `requery` may query
+    it at once. The rail's identifiers are stored even then.
     """
     answer = None
     try:
@@ -142,7 +142,7 @@ def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswe
         if answer is None or not answer.is_definite:
             with suppress(DatabaseError):  # the lease expires anyway
                 release(about)
-    return answer if answer.is_definite else None
+    return answer
 
 
 def length() -> timedelta:
