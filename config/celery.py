@@ -39,6 +39,7 @@ FREQUENT = [
     Job("dashboard.mail_password_resets", 1),
     Job("dashboard.index_search", 2),
     Job("payments.requery_due", 1, "requery"),
+    Job("payments.look_at_watches", 1, "requery"),
     Job("payments.notify_account_provider", 1, "requery"),
 ]
 if settings.SANDBOX:

@@ -66,6 +66,8 @@ TRIGGERS = (
     Kept("payments_cardoperation", ("destination_account_number", "destination_bank_code"), ITS_COLUMNS),
     Kept("payments_cardoperation", ("wallet_sequence", "pending_sequence")),
     Kept("payments_transaction", ("payment_link_id", "checkout_id")),
+    NeverDeleted("payments_watchedauthorisation"),
+    Kept("payments_watchedauthorisation", ("id", "transaction_id", "opened_at", "until")),
     # Where an order was sent: no other account is asked about it (decision 0019).
     Kept("payments_transaction", ("connector", "account")),
     Kept("payments_cardoperation", ("connector", "account")),

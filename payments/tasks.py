@@ -4,7 +4,7 @@ from celery import shared_task
 
 from kit.db import clock
 from payments.services import expiry, return_matching
-from payments.services.rails import requery
+from payments.services.rails import requery, watch_looks
 from payments.services.replays import idempotency
 from payments.services.reporting import daily_totals
 from payments.services.settlement import batch_transitions
@@ -26,6 +26,11 @@ def requery_due() -> None:
     for _ in requery.requery_due():
         pass
     return_matching.match_ended()
+
+
+@shared_task(name="payments.look_at_watches")
+def look_at_watches() -> None:
+    watch_looks.look_due()
 
 
 @shared_task(name="payments.notify_account_provider")

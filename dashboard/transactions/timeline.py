@@ -20,6 +20,7 @@ from payments.models import (
     SettlementBatch,
     Transaction,
     Transition,
+    WatchedAuthorisation,
 )
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Attempt, Delivery, event_name
@@ -57,6 +58,7 @@ def timeline_of(
         *_transitions(transaction, batch, entries),
         *_operation_moments(operations, entries, currency=transaction.currency),
         *_return_moments(returns, entries),
+        *_watch_moments(transaction),
         *_decisions(unapplied),
         *_all_delivery_moments(deliveries, attempts),
         *_plans(transaction),
@@ -248,6 +250,24 @@ def _return_moments(returns: Iterable[PayoutReturn], entries: Lines) -> Iterator
         lines = [*([("Bank reference", each.bank_reference)] if each.bank_reference else [])]
         lines += entries.get((EntryKind.PAYOUT_REVERSED, each.pk), ())
         yield Moment(at=each.at, title=title, text=each.reason, lines=lines, mark=BAD)
+
+
+def _watch_moments(transaction: Transaction) -> Iterator[Moment]:
+    """Yield what became of a failed card payment that its acquirer could still charge."""
+    is_failed = transaction.is_card_payment and transaction.status == Status.FAILED
+    watch = WatchedAuthorisation.objects.filter(transaction=transaction).first() if is_failed else None
+    if watch is None:
+        return
+    if watch.found_at is not None:
+        charged = f"{money(watch.amount, transaction.currency)} charged" if watch.amount else "Authorised"
+        text = "It's returned to the payer automatically. Your balance doesn't change."
+        yield Moment(at=watch.found_at, title=f"{charged} after the payment failed", text=text, mark=BAD)
+    if watch.returned_at is not None:
+        yield Moment(at=watch.returned_at, title="Late charge returned to the payer", mark=GOOD)
+    elif watch.is_open:
+        title = "Late charge: next attempt to return it" if watch.is_owed else "Last query for a late charge"
+        at = watch.next_look_at if watch.is_owed else watch.until
+        yield Moment(at=at or watch.until, title=title, is_planned=True, mark=WAIT)
 
 
 def _ledger_lines(transaction: Transaction, causes: Sequence[UUID]) -> Lines:

@@ -12,7 +12,14 @@ from config.models import LATE_AFTER, last_beat
 from kit.text.plurals import counted
 from kit.time.durations import in_words
 from operations.metrics import COUNTED, drift
-from payments.models import CardOperation, PayoutReturn, Proposal, SettlementBatch, Transaction
+from payments.models import (
+    CardOperation,
+    PayoutReturn,
+    Proposal,
+    SettlementBatch,
+    Transaction,
+    WatchedAuthorisation,
+)
 from payments.services.rails import declared_accounts as accounts
 from virtual_accounts.models import ProviderMessage, UnappliedMoney, UnclaimedTransfer
 from webhooks.models import Attempt, Delivery
@@ -87,6 +94,11 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
         "Voids refused within 7 days",
         CardOperation.objects.refused_voids().filter(finished_at__gte=now - WEEK),
         f"{operations}?kind__exact=void&status__exact=failed",
+    )
+    yield _to_do(
+        "Failed payments charged within 7 days, or not paid back yet",
+        WatchedAuthorisation.objects.charged(since=now - WEEK),
+        f"{reverse('admin:payments_watchedauthorisation_changelist')}?charge=found",
     )
     yield _to_do(
         "Account provider not notified for 10 minutes",

@@ -15,6 +15,7 @@ from payments.admin import (
     top_ups,
     transactions,
     unapplied,
+    watches,
 )
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "top_ups",
     "transactions",
     "unapplied",
+    "watches",
 ]

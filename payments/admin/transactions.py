@@ -24,7 +24,14 @@ from merchants.admin.columns import list_address, sentence, two_lines
 from merchants.admin.filters import CurrencyFilter
 from payments.admin.fees import in_words
 from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
-from payments.models import CardOperation, SettlementItem, Tariff, Transaction, Transition
+from payments.models import (
+    CardOperation,
+    SettlementItem,
+    Tariff,
+    Transaction,
+    Transition,
+    WatchedAuthorisation,
+)
 from payments.rules.status_names import SETTLEMENT_NAMES, STATUS_NAMES
 
 STAN, RRN = "[0-9]{6}", "[0-9]{12}"
@@ -178,6 +185,8 @@ class TransactionAdmin(ResolvableAdmin):
         yield Link("Deliveries", list_address("webhooks_delivery", row.pk))
         yield Link("Ledger entries", list_address("ledger_entry", row.pk))
         yield Link("Captures, voids and refunds", list_address("payments_cardoperation", row.pk))
+        if WatchedAuthorisation.objects.filter(transaction=row).exists():
+            yield Link("Watch of a later charge", list_address("payments_watchedauthorisation", row.pk))
         if row.request_type == Transaction.RequestType.PAYOUT:
             yield Link("Payout returns", list_address("payments_payoutreturn", row.pk))
         yield Link("Proposals", f"{list_address('payments_proposal', row.pk)}&state=all")

@@ -28,6 +28,7 @@ from payments.models.transactions import (
     Transition,
     retry_window,
 )
+from payments.models.watches import WatchedAuthorisation
 
 __all__ = [
     "COLLECTED",
@@ -60,6 +61,7 @@ __all__ = [
     "Transaction",
     "TransactionQuerySet",
     "Transition",
+    "WatchedAuthorisation",
     "new_slug",
     "retry_window",
 ]

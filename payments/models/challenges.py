@@ -48,6 +48,8 @@ class Challenge(models.Model):
     wrong_codes = models.PositiveSmallIntegerField(default=0)
     # When the payer gave the last input or came back, unless the acquirer asked for something again.
     passed_at = models.DateTimeField(null=True)
+    # When the time was over, if the acquirer had to be asked what became of the payment.
+    closed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -47,6 +47,9 @@ AUTHENTICATION_FAILED = Outcome("20151", "Declined - 3DS authentication failed",
 # The answer was lost and the authorisation reversed; 68 is ISO 8583's "received too late".
 REVERSED = replace(UNSPECIFIED_FAILURE, gateway_code="68")
 
+# The acquirer has no record of the payment, or refuses our account. No issuer was asked, so there is no gateway code.
+NOTHING_CHARGED = replace(UNSPECIFIED_FAILURE, gateway_code="")
+
 # The issuer approved less than the amount; the authorisation was reversed.
 PARTLY_APPROVED = Outcome("20013", "Declined - Approved in part only", "10", RETRY)
 

@@ -13,9 +13,11 @@ from django.db.models import Exists, OuterRef
 from kit.db import locks
 from kit.db.clock import database_now
 from payments.models import CardOperation, Transaction
+from payments.rails.protocol import Reverses
 from payments.rules.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
-from payments.services import operations, transitions
+from payments.services import operations, payer_actions, transitions
 from payments.services.intents import find, lock, lock_of_sessions, trace_fields
+from payments.services.rails.rail_choices import reverses_of
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session
 from virtual_accounts.services import sessions
@@ -145,6 +147,9 @@ def _expire_one(transaction_id: UUID, *, trace: dict[str, str] | None, now: date
         return False
     if operations.is_capture_or_void_under_way(transaction):
         return False  # the acquirer may have captured it, so wait for its answer
+    if transaction.awaiting == Transaction.Awaiting.PAYER and reverses_of(transaction) == Reverses.BY_REFUND:
+        payer_actions.close(transaction, now=now)  # its payer may still pay at the provider
+        return True
     outcome = OUTCOMES[Transaction.Awaiting(transaction.awaiting)]
     if outcome is AUTHORISATION_EXPIRED:
         if trace is None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ledger.models import Entry
 from ledger.services import Booking, Kind
-from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
+from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction, WatchedAuthorisation
 from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 
@@ -116,6 +116,18 @@ def suspense_out(money: UnclaimedTransfer | PayoutReturn, *, now: datetime, reas
     return _of_house(Entry.Kind.SUSPENSE_OUT, money, legs, now=now, note=reason)
 
 
+def late_charge_found(watch: WatchedAuthorisation, *, now: datetime) -> Booking:
+    """A charge of a failed payment. The acquirer owes it to us, and we to the payer."""
+    legs = {Kind.ACQUIRER_RECEIVABLE: -1, Kind.LATE_CHARGES: 1}
+    return _late_charge(Entry.Kind.LATE_CHARGE_IN, watch, legs, now=now)
+
+
+def late_charge_returned(watch: WatchedAuthorisation, *, now: datetime) -> Booking:
+    """A charge of a failed payment that the acquirer has voided or refunded."""
+    legs = {Kind.LATE_CHARGES: -1, Kind.ACQUIRER_RECEIVABLE: 1}
+    return _late_charge(Entry.Kind.LATE_CHARGE_OUT, watch, legs, now=now)
+
+
 def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
     return Booking(
         kind=Entry.Kind.SETTLEMENT_RELEASED,
@@ -154,6 +166,19 @@ def unapplied_out(
         legs={Kind.UNAPPLIED: -amount, to: amount},
         at=now,
         note=reason,
+    )
+
+
+def _late_charge(
+    kind: Entry.Kind, watch: WatchedAuthorisation, signs: dict[Kind, int], *, now: datetime
+) -> Booking:
+    return Booking(
+        kind=kind,
+        cause=watch.pk,
+        business_id=None,
+        currency=watch.transaction.currency,
+        legs={account: sign * (watch.amount or 0) for account, sign in signs.items()},
+        at=now,
     )
 
 

@@ -27,7 +27,7 @@ def ask(
     """Wait for the payer, until the time that began with the first action is over.
 
     The transaction still awaits its rail if the action can't be shown, is the redirect from which the payer has come
-    back, or is the sixth in a row. Then queries decide.
+    back, is the sixth in a row, or comes after the page was closed. Then queries decide.
 
     :raises AlreadyTransitioned: another caller was first, or this answers an earlier question
     """
@@ -46,12 +46,18 @@ def ask(
         require_current(transaction)
         challenge.refresh_from_db()
         has_come_back = action.kind == ActionKind.REDIRECT and challenge.is_same(action)
-        if has_come_back:
+        if has_come_back or challenge.closed_at is not None:
             return
         challenge.ask(action)
         if challenge.has_made_every_action:
             return
     transaction.await_payer(answer, until=challenge_ends(challenge.created_at), cause=cause, now=now)
+
+
+def close(transaction: Transaction, *, now: datetime) -> None:
+    """Ask the payer for nothing more, and have the acquirer queried at once. The caller holds the transaction's lock."""
+    Challenge.objects.filter(transaction=transaction).update(closed_at=now)
+    transaction.await_rail(query_at=now, cause=Transition.Cause.EXPIRY, now=now, is_leased=False)
 
 
 def require_current(transaction: Transaction) -> None:

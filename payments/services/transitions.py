@@ -21,7 +21,7 @@ from payments.representation import represent
 from payments.rules.events import event_of
 from payments.rules.fees import FeeRule, fee, withheld_fee
 from payments.rules.outcomes import AUTHENTICATION_FAILED, Outcome
-from payments.services import ledger_entries, outcome_statement, payer_actions, return_matching
+from payments.services import ledger_entries, outcome_statement, payer_actions, return_matching, watches
 from payments.services.checkouts import card_declines
 from payments.services.intents import authorisation_ends, find
 from payments.services.links import link_uses
@@ -94,8 +94,8 @@ def finish(
 ) -> None:
     """Set the final status of a pending transaction.
 
-    The status, its transition, the use of its payment link, the ledger entry and the delivery of the event commit
-    together.
+    The status, its transition, the use of its payment link, the ledger entry, the delivery of the event and the watch of
+    a payment that may still be charged commit together.
 
     :raises AlreadyTransitioned: another caller was first
     """
@@ -105,11 +105,16 @@ def finish(
         outcome, captured=captured, fee=cost, answer=answer, cause=cause, now=now
     )
     event, entry = _event(transaction), _ledger_entry(transaction, cause=cause, now=now)
-    has_more_to_store = _may_have_returns(transition) or refused_returns.is_refused_return(transaction)
+    is_watched = watches.is_needed(transaction, awaited=awaited, answer=answer, cause=cause)
+    has_more_to_store = (
+        is_watched or _may_have_returns(transition) or refused_returns.is_refused_return(transaction)
+    )
     if outcome_statement.stores_outcome_of(transaction) and not has_more_to_store:
         outcome_statement.store(transaction, transition, awaited=awaited, event=event, entry=entry, now=now)
     else:
-        _store(transaction, transition, awaited=awaited, event=event, entry=entry, now=now)
+        _store(
+            transaction, transition, awaited=awaited, event=event, entry=entry, is_watched=is_watched, now=now
+        )
     _count(transaction, outcome)
 
 
@@ -121,6 +126,7 @@ def _store(
     awaited: str,
     event: NewEvent | None,
     entry: Booking | None,
+    is_watched: bool,
     now: datetime,
 ) -> None:
     """Store an outcome. `outcome_statement.store` does the same in one statement where it can.
@@ -131,6 +137,8 @@ def _store(
     endpoint = insert_and_find(transition, webhooks.ENDPOINT_OF, finished.business_id)
     if event is not None:
         webhooks.publish_to(endpoint, event, now=now)
+    if is_watched:
+        watches.open_watch(finished, now=now)
     card_declines.settle(finished, now=now)
     link_uses.settle(finished)
     if refused_returns.is_refused_return(finished):

@@ -35,7 +35,9 @@ from payments.models import (
     Tariff,
     Transaction,
     Transition,
+    WatchedAuthorisation,
 )
+from payments.models.watches import WATCHED_FOR
 from payments.services import fee_rules
 from payments.services.links import links
 from payments.services.payouts import payout_returns
@@ -47,7 +49,7 @@ from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.link_payments import begin, make_link, pay_by_card
 from tests.settling import settle
-from tests.transactions import authorised_payment, expire_now
+from tests.transactions import authorised_payment, captured_payment, expire_now
 from tests.wallets import STAFF, fill_wallet
 from tests.webhooks.rows import KEY, make_delivery, make_endpoint
 from virtual_accounts.models import AccountNumber, Session, Transfer, UnappliedMoney, VirtualAccount
@@ -68,6 +70,7 @@ MODELS = [
     "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
     "payments.Tariff", "payments.RailChoice", "payments.AccountDeclaration", "payments.PayoutReturn", "payments.Reconciliation",
     "payments.ReconciliationLine", "payments.Proposal", "payments.PaymentLink", "payments.Checkout",
+    "payments.WatchedAuthorisation",
 ]  # fmt: skip
 # Models without money, changed here with a reason, and models whose new rows replace earlier ones.
 CHANGED = {Business, User, Group, RailChoice}
@@ -123,6 +126,7 @@ def everything(ada, api, late_money):
     AccountDeclaration.objects.create(
         connector="http", former=NASTY, present="http:bank", declared_by=NASTY, declared_at=now
     )
+    late_charge(ada.business, now=now)
     account_deactivation.deactivate(VirtualAccount.objects.get(type="static").pk, now=now)
     odd = Notice(
         bank_reference="nip-1", account_number="0123456789", amount=1, currency="NGN", sender_name=NASTY,
@@ -163,6 +167,17 @@ def everything(ada, api, late_money):
     }
     for model, names in texts.items():
         model.objects.update(**dict.fromkeys(names, NASTY))
+
+
+def late_charge(business, *, now):
+    """Return the watch of a failed payment whose charge was found today, and isn't paid back yet."""
+    failed = captured_payment(business=business, now=now, amount=10_051)
+    watch = WatchedAuthorisation(
+        id=uuid.uuid4(), transaction=failed, opened_at=now, until=now + WATCHED_FOR, next_look_at=now
+    )
+    watch.save(force_insert=True)
+    watch.find_charge(10_051, now=now)
+    return watch
 
 
 def page(model, end="changelist", *args):
@@ -738,6 +753,18 @@ class TestSummary:
         assert (figures_after[unanswered].value, figures_after[refused].value) == ("0", "1")
         assert figures_after[refused].needs_attention
         assert self.figures(days=8)[refused].value == "0"
+
+    def test_counts_failed_payments_that_were_charged(self, ada):
+        now = timezone.now()
+        watch = late_charge(ada.business, now=now)
+        label = "Failed payments charged within 7 days, or not paid back yet"
+
+        owed = self.figures(days=8)[label]
+        watch.end(now=now, is_returned=True)
+
+        assert (owed.value, owed.needs_attention) == ("1", True)
+        assert self.figures(days=6)[label].value == "1"
+        assert self.figures(days=8)[label].value == "0"
 
     def test_counts_payouts_that_the_bank_may_have_deleted(self, api, staff, settings):
         settings.PAYOUT_BANK = "tests.rails.SilentBank"

@@ -11,6 +11,7 @@ from kit.api.request_fingerprints import Fingerprint
 from merchants.models import Business
 from payments.models import Transaction
 from payments.services.intents import card_fields, open_intent
+from payments.services.rails import blocked_acquirers
 from payments.services.rails.rail_choices import acquirer_for, columns
 from payments.services.rails.rail_orders import card_order
 from payments.services.rails.required_capabilities import require_card_check
@@ -46,4 +47,5 @@ def start(
     if intent.is_replay:
         return intent
     verify = partial(acquirer.verify, card_order(intent.resource), card=card)
-    return replace(intent, resource=call_rail(intent.resource, verify, cause=Cause.RAIL))
+    decide = partial(blocked_acquirers.answer_of, verify, about=intent.resource)
+    return replace(intent, resource=call_rail(intent.resource, decide, cause=Cause.RAIL))

@@ -12,6 +12,7 @@ from payments.models import Transaction
 from payments.rails.protocol import ThreeDSecure
 from payments.services.intents import card_fields, open_intent, order_fields
 from payments.services.links.link_uses import Attempt
+from payments.services.rails import blocked_acquirers
 from payments.services.rails.rail_choices import acquirer_for, columns
 from payments.services.rails.rail_orders import card_order
 from payments.services.rails.required_capabilities import require_card_payment
@@ -54,4 +55,5 @@ def start(
     if intent.is_replay:
         return intent
     authorise = partial(acquirer.authorise, card_order(intent.resource), card=card)
-    return replace(intent, resource=call_rail(intent.resource, authorise, cause=Cause.RAIL))
+    decide = partial(blocked_acquirers.answer_of, authorise, about=intent.resource)
+    return replace(intent, resource=call_rail(intent.resource, decide, cause=Cause.RAIL))

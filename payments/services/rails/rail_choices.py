@@ -21,7 +21,7 @@ from merchants.people.audit import Actor
 from payments import rails
 from payments.models import CardOperation, RailChoice, Transaction
 from payments.rails import RailUnavailable
-from payments.rails.protocol import CardAcquirer, PayoutBank
+from payments.rails.protocol import CardAcquirer, PayoutBank, Reverses
 from payments.services.rails.declared_accounts import sent_to
 
 C = TypeVar("C")
@@ -63,6 +63,14 @@ def acquirer_finder(transaction: Transaction) -> Callable[[], CardAcquirer]:
     """Return a thread-safe function that finds that acquirer without the database. It may take seconds."""
     name = _acquirer_name(transaction.business_id)
     return partial(rails.card_acquirer, name, sent_to=sent_to(transaction.connector, transaction.account))
+
+
+def reverses_of(transaction: Transaction) -> Reverses:
+    """Return how surely the acquirer of a card transaction reverses it. It needn't be configured any more."""
+    chosen = rails.acquirer_class(_acquirer_name(transaction.business_id))
+    if chosen is None or chosen.name != transaction.connector:
+        chosen = rails.acquirer_class(transaction.connector)
+    return Reverses.BY_REFUND if chosen is None else chosen.reverses
 
 
 def bank_for(business: Business) -> PayoutBank:

@@ -18,9 +18,9 @@ from django.db import transaction as database
 from kit.db.clock import database_now
 from payments.models import AlreadyTransitioned, CardOperation, Transaction, retry_window
 from payments.rails import AnotherAccount, RailUnavailable
-from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, RailAnswer
+from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, NoRecord, RailAnswer
 from payments.services import operations, transitions
-from payments.services.cards import authorisation_reversals
+from payments.services.cards import authorisation_reversals, unrecorded_authorisations
 from payments.services.intents import FIRST_QUERY_AFTER
 from payments.services.rails.rail_choices import acquirer_finder, bank_finder
 from payments.services.rails.rail_orders import card_order, operation_order, payout_order, refund_order
@@ -87,8 +87,13 @@ def requery_due(*, clock: Clock = database_now) -> Iterator[QueryResult]:
     )
 
 
-def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[QueryResult]:
-    """Query subjects, due or not, unless another process has leased them. Waits for all answers."""
+def requery(
+    subjects: Iterable[Unanswered], *, clock: Clock = database_now, is_time_over: bool = False
+) -> Iterator[QueryResult]:
+    """Query subjects, due or not, unless another process has leased them. Waits for all answers.
+
+    With `is_time_over`, an authorisation without a record fails now (the sandbox passes its half hour).
+    """
     waiting = _by_lane(subjects)
 
     def take(lane: Lane, limit: int) -> list[Unanswered]:
@@ -98,7 +103,8 @@ def requery(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> I
             leased += query_leases.lease(lane, limit=limit, at=clock(), among=keys)
         return leased
 
-    yield from _Run(take, list(waiting), clock=clock, in_outage=_lanes_in_outage()).run()
+    run = _Run(take, list(waiting), clock=clock, in_outage=_lanes_in_outage(), is_time_over=is_time_over)
+    yield from run.run()
 
 
 def query_leased(subjects: Iterable[Unanswered], *, clock: Clock = database_now) -> Iterator[QueryResult]:
@@ -157,6 +163,7 @@ class _Run:
         clock: Clock,
         in_outage: set[str],
         interval: timedelta | None = None,
+        is_time_over: bool = False,
     ) -> None:
         """`interval` is the one before the next query of what stays unknown. Default: the growing ones."""
         self._take = take
@@ -164,6 +171,7 @@ class _Run:
         self._clock = clock
         self._in_outage = in_outage
         self._interval = interval
+        self._is_time_over = is_time_over
         self._calls = CallGroup(late=self._handle_late)
         self._storage_failures = 0
 
@@ -226,7 +234,7 @@ class _Run:
         """Apply an answer that arrived after the run, including a second call if needed."""
         settled = self._settle(reply)
         if isinstance(settled, RailCall):
-            self._settle(_run_call(settled))
+            self._settle(parallel_calls.reply_to(settled))
 
     def _settle(self, reply: Reply) -> bool | RailCall:
         """Store a reply. Return whether the outcome is known now, or the call that the subject needs next."""
@@ -248,9 +256,9 @@ class _Run:
         """Store a reply, and return whether the outcome is known now."""
         subject, now = reply.call.subject, self._clock()
         self._record_outage(reply, now=now)
-        is_answered = False
         try:
-            is_answered = _apply(subject, reply.result(), now=now)
+            if _apply(subject, reply.result(), now=now):
+                return True
         except (AlreadyTransitioned, OperationalError, InterfaceError):
             raise
         except AnotherAccount:
@@ -262,20 +270,30 @@ class _Run:
             # A failure of one subject must not stop the others. Don't log the message of a database error,
             # because it may contain a row's values.
             log.exception("requery failed", id=str(subject.pk), exc_info=not isinstance(error, DatabaseError))
-        if not is_answered:
-            _schedule_next_query(subject, now=now, wait=self._interval)
-        return is_answered
+        if self._leaves_unrecorded(reply, now=now):
+            unrecorded_authorisations.fail(subject, now=now)
+            return True
+        _schedule_next_query(subject, now=now, wait=self._interval)
+        return False
+
+    def _leaves_unrecorded(self, reply: Reply, *, now: datetime) -> bool:
+        """Return whether the acquirer has had no record of an authorisation for so long that it fails."""
+        fails_at = _fails_at(reply.call.subject)
+        if fails_at is None or (now < fails_at and not self._is_time_over):
+            return False
+        return unrecorded_authorisations.is_unrecorded(reply.call.subject, reply.error or reply.answer)
 
     def _record_outage(self, reply: Reply, *, now: datetime) -> None:
         lane = reply.call.lane
         if isinstance(reply.error, AnotherAccount):
             return  # the rail wasn't asked
-        if isinstance(reply.error, AnswerLost | RailUnavailable):
+        is_answered = reply.error is None or isinstance(reply.error, NoRecord)
+        if not is_answered and isinstance(reply.error, AnswerLost | RailUnavailable):
             if str(lane) in self._in_outage:
                 return
             rail_outages.record_outage(lane, now=now)
             self._in_outage.add(str(lane))
-        elif reply.error is None and str(lane) in self._in_outage:
+        elif is_answered and str(lane) in self._in_outage:
             self._in_outage.discard(str(lane))
             brought = rail_outages.end_outage(lane, now=now)
             log.info("rail answers again", lane=str(lane), brought_forward=brought)
@@ -331,13 +349,6 @@ def _begin_reversal(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     return lambda: acquirer().reverse(order, is_repeat=False)
 
 
-def _run_call(call: RailCall) -> Reply:
-    try:
-        return Reply(call, answer=call.run())
-    except Exception as error:  # noqa: BLE001  (handled like any reply)
-        return Reply(call, error=error)
-
-
 def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> bool:
     """Apply a rail's answer, and return whether it was definite. A confirmed reversal has no answer."""
     if isinstance(subject, CardOperation):
@@ -378,7 +389,17 @@ def _schedule_next_query(subject: Unanswered, *, now: datetime, wait: timedelta 
     is_ours = locked.query_leased_until == subject.query_leased_until
     if is_ours and locked.next_query_at is not None:  # still unanswered
         made, interval = locked.queries_made, INTERVALS[min(locked.queries_made, len(INTERVALS) - 1)]
-        locked.schedule_next_query(query_at=now + (wait or interval), queries_made=made + (wait is None))
+        query_at, fails_at = now + (wait or interval), _fails_at(locked)
+        if fails_at is not None and now < fails_at < query_at:
+            query_at = fails_at
+        locked.schedule_next_query(query_at=query_at, queries_made=made + (wait is None))
+
+
+def _fails_at(subject: Unanswered) -> datetime | None:
+    """Return from when an authorisation without a record fails. None: this subject never does."""
+    if isinstance(subject, CardOperation) or subject.awaiting != Transaction.Awaiting.RAIL:
+        return None
+    return unrecorded_authorisations.fails_at(subject)
 
 
 def _by_lane(subjects: Iterable[Unanswered]) -> dict[Lane, list[Unanswered]]:

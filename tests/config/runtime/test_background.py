@@ -69,7 +69,11 @@ class TestBackground:
 
         Background(None).start(SimpleNamespace(app=SimpleNamespace(amqp=SimpleNamespace(queues=queues))))
 
-        assert {job.task for job in started} == {"payments.requery_due", "payments.notify_account_provider"}
+        assert {job.task for job in started} == {
+            "payments.requery_due",
+            "payments.look_at_watches",
+            "payments.notify_account_provider",
+        }
 
     def test_knows_every_task(self):
         app.loader.import_default_modules()

@@ -24,10 +24,12 @@ from payments.models import CardOperation, PaymentLink, PayoutReturn, Transactio
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkouts import Details
 from payments.services.payouts import payout_returns
+from payments.services.rails import requery, watch_looks
 from payments.services.staff import four_eyes, resolutions, staff_actions
 from payments.services.transfers import unapplied_decisions, unclaimed_decisions
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
+from tests.by_refund_acquirer import APPROVED, BY_REFUND, DONE, LOST, UNKNOWN, ByRefundAcquirer
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.ledger.tampering import tampering
@@ -94,6 +96,7 @@ def fill_books(ada):
     transfer_refunds_of_all_kinds(api)
     decisions_of_staff(ada.business)
     suspense_of_all_kinds(ada.business)
+    late_charges_of_all_kinds(ada.business)
 
 
 def payments_of_a_link(api):
@@ -179,6 +182,18 @@ def suspense_of_all_kinds(business):
     matched = PayoutReturn.objects.get(payout_reference="order-1")
     payout_returns.match(matched.pk, payout_id=payout.pk, **because)
     resolutions.resolve_transaction(early.pk, succeeded=True, evidence="Statement, line 7", **because)
+
+
+def late_charges_of_all_kinds(business):
+    """Failed payments that were charged later: one is given back, one is not yet."""
+    ByRefundAcquirer.begin()
+    ByRefundAcquirer.answers("authorise", LOST)
+    ByRefundAcquirer.answers("query", UNKNOWN, UNKNOWN, APPROVED)
+    ByRefundAcquirer.answers("reverse", DONE, LOST)
+    with override_settings(CARD_ACQUIRER=BY_REFUND):
+        lost = [start(orders.card_payment(), business=business, now=timezone.now()) for _ in range(2)]
+        assert len(list(requery.requery(lost, is_time_over=True))) == len(lost)
+        assert all(watch_looks.look_at(payment.pk) for payment in lost)
 
 
 def unknown_payout(business):
@@ -274,6 +289,13 @@ BREAKERS = {
     ),
     "refunded_amounts_are_sums": (
         "UPDATE payments_transaction SET amount_being_refunded = 1 WHERE amount_captured > 0"
+    ),
+    "charges_of_failed_payments_are_watched": (
+        "UPDATE payments_watchedauthorisation SET next_look_at = NULL, ended_at = opened_at WHERE returned_at IS NULL"
+    ),
+    "late_charges_are_booked": "DELETE FROM ledger_entry WHERE kind = 'late_charge_in'",
+    "returned_late_charges_are_balanced": (
+        "UPDATE payments_watchedauthorisation SET returned_at = NULL WHERE returned_at IS NOT NULL"
     ),
     "expired_authorisations_are_released": "DELETE FROM payments_cardoperation WHERE kind = 'void'",
     "trace_numbers_are_unique": (
@@ -409,6 +431,7 @@ WHOLE = {
     "rows_belong_to_businesses", "subscribed_outcomes_are_published", "trace_numbers_are_unique",
     # Few rows, each with an index lookup.
     "account_hashes_match_their_last_posting", "cancelled_payments_captured_nothing",
+    "charges_of_failed_payments_are_watched", "late_charges_are_booked", "returned_late_charges_are_balanced",
     "confirmed_proposals_were_performed", "decided_unapplied_money_is_debited", "refused_returns_are_open_again",
     "money_in_suspense_is_booked", "money_leaves_suspense_with_its_decision", "release_entries_have_batches",
     "releases_are_booked", "returned_money_goes_to_the_sender", "returned_money_has_payouts",

@@ -1,0 +1,45 @@
+"""Fail an authorisation whose acquirer has no record of it, or whose payer didn't act in time. Decision 0144.
+
+Only an acquirer that takes back what it knows (`Reverses.BY_REFUND`) leads here. It may still charge the payment, so it
+is queried for half an hour first, and watched afterwards.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction as database
+
+from payments.models import Transaction
+from payments.rails.protocol import NoRecord, RailAnswer, Reverses
+from payments.rules.outcomes import NOTHING_CHARGED
+from payments.services import payer_actions, transitions
+from payments.services.rails.rail_choices import reverses_of
+from payments.services.transitions import Cause
+
+QUERIED_FOR = timedelta(minutes=30)
+
+
+def fails_at(transaction: Transaction) -> datetime | None:
+    """Return from when an authorisation without a record fails. None: never, because its acquirer can reverse it."""
+    if transaction.method != Transaction.Method.CARD or reverses_of(transaction) != Reverses.BY_REFUND:
+        return None
+    return transaction.created_at + QUERIED_FOR
+
+
+def is_unrecorded(transaction: Transaction, reply: RailAnswer | BaseException | None) -> bool:
+    """Return whether the acquirer answered that nothing is charged yet: no record, or a payer who didn't act in time."""
+    if isinstance(reply, BaseException) or reply is None:
+        return isinstance(reply, NoRecord)
+    challenge = getattr(transaction, "challenge", None)
+    if challenge is None or challenge.has_made_every_action:
+        return False
+    return challenge.closed_at is not None or reply.action is not None
+
+
+@database.atomic
+def fail(transaction: Transaction, *, now: datetime) -> None:
+    """Fail an authorisation that nothing is known of, and have it watched.
+
+    :raises AlreadyTransitioned: its answer has arrived, or its payer has acted since
+    """
+    payer_actions.require_current(transaction)
+    transitions.finish(transaction, NOTHING_CHARGED, cause=Cause.REQUERY, now=now)
