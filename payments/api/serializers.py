@@ -460,6 +460,7 @@ class ResolveBeneficiarySerializer(RequestSerializer):
 
 
 DAY_STATES = ("pending", "approved", "released", "rejected")
+UNTIL = ("watch",)
 
 
 class AdvancePaymentSerializer(RequestSerializer):
@@ -467,6 +468,12 @@ class AdvancePaymentSerializer(RequestSerializer):
 
     payment = Reference(
         help_text="Your reference of the payment, payout or card check.", example="order-1047"
+    )
+    until = Choice(
+        UNTIL,
+        required=False,
+        help_text="`watch`: a card payment that its acquirer doesn't know fails now, and is watched. Repeat the call to look again.",
+        example="watch",
     )
 
 
@@ -489,13 +496,16 @@ class AdvanceDaySerializer(RequestSerializer):
 
 
 class AdvanceSerializer(RequestSerializer):
-    """What to advance: exactly one of these."""
+    """What to advance: exactly one of payment, event and day."""
 
     payment = Reference(required=False)
+    until = Choice(UNTIL, required=False)
     event = UUID(required=False)
     day = Choice(DAY_STATES, required=False)
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
+        if "until" in data and "payment" not in data:
+            return {"until": error("Only a payment can be advanced until something.", "invalid")}
         names = ("payment", "event", "day")
         sent = [name for name in names if name in data]
         message = "Send exactly one of payment, event and day."

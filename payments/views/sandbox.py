@@ -31,7 +31,7 @@ from payments.sandbox.scenarios import scenarios
 from payments.sandbox.simulated_transfers import require_sandbox
 from payments.services.events.event_subjects import subjects_of
 from payments.services.intents import find_of
-from payments.services.sandbox.sandbox_clock import Advanced, advance
+from payments.services.sandbox.sandbox_clock import Advanced, advance, advance_to_watch
 from payments.services.sandbox.sandbox_days import DayState, close_day
 from payments.services.sandbox.sandbox_events import advance_event
 from webhooks.models import Delivery
@@ -82,6 +82,11 @@ class AdvanceView(APIView):
         - `session`: the session of the virtual account expired (20068)
         - `question`: the acquirer or bank was queried for a lost answer: of the payment, a capture, void, refund or reversal
         - `return`: the bank returned a successful payout to account `0000000096`
+        - `watch`: with `until` only
+
+        With `"until": "watch"`, a card payment that its acquirer doesn't know fails now (20030) instead of after 30 minutes,
+        and is watched for 7 days. Repeat the call to have the acquirer queried again: a charge that it finds is voided or
+        refunded. The sandbox's own acquirer always knows its payments, so this needs another one (`RAILS`).
 
         **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
         event then ends `dead`. The response is the event after the attempt, and takes at least one second. If your
@@ -97,22 +102,23 @@ class AdvanceView(APIView):
         require_sandbox()
         business = business_of(request)
         wanted = read_body(request, AdvanceSerializer)
-        ((kind, value),) = wanted.items()
-        return Response(_ADVANCES[kind](business, value, request))
+        (kind,) = wanted.keys() & _ADVANCES.keys()
+        return Response(_ADVANCES[kind](business, wanted, request))
 
 
-def _advance_payment(business: Business, reference: str, request: Request) -> dict[str, Any]:
-    payment = find_of(business, reference)
+def _advance_payment(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
+    payment = find_of(business, wanted["payment"])
     if payment is None:
         raise NotFound
     note_object(request, payment.request_type, payment.pk, payment.reference)
-    advanced = advance(payment, actor=key_acting(request))
-    shown = find_of(business, reference) or payment
+    move = advance_to_watch if "until" in wanted else advance
+    advanced = move(payment, actor=key_acting(request))
+    shown = find_of(business, payment.reference) or payment
     return represent(shown) | {HAPPENED.name: advanced.value}
 
 
-def _advance_event(business: Business, event_id: str, request: Request) -> dict[str, Any]:
-    event: Delivery | None = Delivery.objects.filter(business=business, pk=event_id).first()
+def _advance_event(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
+    event: Delivery | None = Delivery.objects.filter(business=business, pk=wanted["event"]).first()
     if event is None:
         raise NotFound
     note_object(request, ObjectKind.EVENT, event.pk)
@@ -120,12 +126,12 @@ def _advance_event(business: Business, event_id: str, request: Request) -> dict[
     return represent_event(event, subjects_of([event]).get(event.pk))
 
 
-def _close_day(business: Business, to: str, request: Request) -> dict[str, Any]:
-    made = close_day(business, DayState(to), actor=key_acting(request))
+def _close_day(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
+    made = close_day(business, DayState(wanted["day"]), actor=key_acting(request))
     return CLOSED_DAY.represent({"batches": made, "balance": balances(business)})
 
 
-_ADVANCES: dict[str, Callable[[Business, str, Request], dict[str, Any]]] = {
+_ADVANCES: dict[str, Callable[[Business, dict[str, Any], Request], dict[str, Any]]] = {
     "payment": _advance_payment,
     "event": _advance_event,
     "day": _close_day,

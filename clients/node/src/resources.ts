@@ -335,9 +335,9 @@ export class Sandbox extends Resource {
     return play(this.caller, scenario, changes);
   }
 
-  /** Lets what a payment waits for happen now. */
-  advancePayment(reference: string): Promise<Schemas["AdvancedPayment"]> {
-    return this.send(`${SANDBOX}/advance`, { payment: reference }, ONCE);
+  /** Lets what a payment waits for happen now. Until `watch`, fails one that its acquirer doesn't know, or looks again. */
+  advancePayment(reference: string, until?: Schemas["AdvancePaymentRequest"]["until"]): Promise<Schemas["AdvancedPayment"]> {
+    return this.send(`${SANDBOX}/advance`, { payment: reference, until }, ONCE);
   }
 
   /** Has the next attempt of a waiting event made now. Repeat the call to make all eight. */

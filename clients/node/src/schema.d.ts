@@ -594,6 +594,11 @@ export interface paths {
          *     - `session`: the session of the virtual account expired (20068)
          *     - `question`: the acquirer or bank was queried for a lost answer: of the payment, a capture, void, refund or reversal
          *     - `return`: the bank returned a successful payout to account `0000000096`
+         *     - `watch`: with `until` only
+         *
+         *     With `"until": "watch"`, a card payment that its acquirer doesn't know fails now (20030) instead of after 30 minutes,
+         *     and is watched for 7 days. Repeat the call to have the acquirer queried again: a charge that it finds is voided or
+         *     refunded. The sandbox's own acquirer always knows its payments, so this needs another one (`RAILS`).
          *
          *     **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
          *     event then ends `dead`. The response is the event after the attempt, and takes at least one second. If your
@@ -1263,6 +1268,12 @@ export interface components {
              * @example order-1047
              */
             payment: string;
+            /**
+             * @description `watch`: a card payment that its acquirer doesn't know fails now, and is watched. Repeat the call to look again.
+             * @example watch
+             * @enum {string}
+             */
+            until?: "watch";
         };
         AdvanceRequest: components["schemas"]["AdvancePaymentRequest"] | components["schemas"]["AdvanceEventRequest"] | components["schemas"]["AdvanceDayRequest"];
         /** @description What was advanced. */
@@ -1452,7 +1463,7 @@ export interface components {
              * @example challenge
              * @enum {string}
              */
-            advanced: "challenge" | "authorisation" | "session" | "question" | "return";
+            advanced: "challenge" | "authorisation" | "session" | "question" | "return" | "watch";
         };
         /** @description The amounts that the payer may choose, minor units. */
         AmountRange: {

@@ -1,6 +1,6 @@
 """Advance a sandbox payment: the event that it waits for happens now. Moves deadlines, not clocks (decision 0048)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -10,18 +10,20 @@ from django.db.models import Q
 from kit.db.clock import database_now
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
+from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction, WatchedAuthorisation
 from payments.rules import sandbox_triggers
 from payments.services import expiry, return_matching
+from payments.services.cards import unrecorded_authorisations
 from payments.services.expiry import Deadline
 from payments.services.intents import lock
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
-from payments.services.rails import requery
+from payments.services.rails import requery, watch_looks
 from payments.services.rails.rail_queries.query_leases import Unanswered
 from payments.services.state_descriptions import described
 
 RETURN_REASON = "Account closed"
+QUERIED_NOW = "The rail is being queried about this payment. Try again later."
 
 
 class Advanced(StrEnum):
@@ -32,6 +34,7 @@ class Advanced(StrEnum):
     SESSION = "session"  # the session of a virtual account expired
     QUESTION = "question"  # the rail was queried for a lost answer
     RETURN = "return"  # the bank returned the payout
+    WATCH = "watch"  # the payment failed and is watched, or its acquirer was queried about it again
 
 
 _OF_DEADLINES = {
@@ -63,6 +66,32 @@ def advance(
     return done
 
 
+def advance_to_watch(
+    transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime] = database_now
+) -> Advanced:
+    """Pass the half hour after which a payment that its acquirer doesn't know fails. Look at one that is watched.
+
+    Calls rails, so call it outside a database transaction.
+
+    :raises InvalidState: the payment is never watched, has an outcome, or another process is querying its acquirer
+    """
+    if WatchedAuthorisation.objects.open().filter(transaction=transaction).exists():
+        if not watch_looks.look_at(transaction.pk):
+            raise InvalidState(QUERIED_NOW)
+        _record(transaction, Advanced.WATCH, actor=actor, now=clock())
+        return Advanced.WATCH
+    if unrecorded_authorisations.fails_at(transaction) is None:
+        raise InvalidState("Only a card payment that its acquirer may charge after it failed is watched.")
+    if transaction.awaiting == Transaction.Awaiting.PAYER:
+        _expire(transaction, actor=actor, clock=clock)
+    itself = [one for one in _unanswered(transaction) if isinstance(one, Transaction)]
+    if not itself:
+        raise InvalidState(f"This payment's acquirer has answered. {described(transaction)}")
+    asked = _ask(transaction, itself, actor=actor, clock=clock, is_time_over=True)
+    is_watched = WatchedAuthorisation.objects.filter(transaction=transaction).exists()
+    return Advanced.WATCH if is_watched else asked
+
+
 def _unanswered(transaction: Transaction) -> list[Unanswered]:
     """Return those of the transaction and its operations that have no answer from their rail.
 
@@ -77,11 +106,16 @@ def _unanswered(transaction: Transaction) -> list[Unanswered]:
 
 
 def _ask(
-    transaction: Transaction, subjects: list[Unanswered], *, actor: Actor, clock: Callable[[], datetime]
+    transaction: Transaction,
+    subjects: Sequence[Unanswered],
+    *,
+    actor: Actor,
+    clock: Callable[[], datetime],
+    is_time_over: bool = False,
 ) -> Advanced:
-    asked = list(requery.requery(subjects, clock=clock))
+    asked = list(requery.requery(subjects, clock=clock, is_time_over=is_time_over))
     if not asked:
-        raise InvalidState("The rail is being queried about this payment. Try again later.")
+        raise InvalidState(QUERIED_NOW)
     _record(transaction, Advanced.QUESTION, actor=actor, now=clock())
     return Advanced.QUESTION
 

@@ -8,8 +8,9 @@ from ledger.invariants import check
 from merchants.api import rate_limits
 from merchants.models import AuditEntry
 from payments.invariants.registry import INVARIANTS
-from payments.models import CardOperation, PayoutReturn, Transaction
+from payments.models import CardOperation, PayoutReturn, Transaction, WatchedAuthorisation
 from tests import orders
+from tests.by_refund_acquirer import APPROVED, BY_REFUND, DONE, LOST, REDIRECT, UNKNOWN, ByRefundAcquirer
 from tests.racing import racers
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
@@ -28,6 +29,10 @@ def create(api, order):
 
 def advance(api, reference):
     return api.post(PATH, {"payment": reference})
+
+
+def refusal(answer):
+    return answer.status_code, answer.json()["code"]
 
 
 def challenged(api):
@@ -257,3 +262,63 @@ class TestRaces:
         events = [json.loads(sent.body)["event"] for sent in Delivery.objects.all()]
         assert len(events) == 1
         assert not drift()
+
+
+class TestUntilWatch:
+    @pytest.fixture
+    def acquirer(self, settings):
+        settings.CARD_ACQUIRER = BY_REFUND
+        ByRefundAcquirer.begin()
+        ByRefundAcquirer.answers("authorise", LOST)
+        ByRefundAcquirer.answers("query", UNKNOWN)
+        ByRefundAcquirer.answers("reverse", DONE)
+        return ByRefundAcquirer
+
+    def advance(self, api, payment):
+        return api.post(PATH, {"payment": payment["reference"], "until": "watch"})
+
+    def test_fails_a_payment_without_a_record_and_then_looks(self, api, acquirer):
+        payment = create(api, orders.card_payment())
+
+        failed = self.advance(api, payment)
+        looked = self.advance(api, payment)
+        acquirer.answers("query", APPROVED)
+        found = self.advance(api, payment)
+        over = self.advance(api, payment)
+
+        assert [one.json()["advanced"] for one in (failed, looked, found)] == ["watch"] * 3
+        assert failed.json()["response_code"] == "20030"
+        assert WatchedAuthorisation.objects.get().returned_at is not None
+        assert acquirer.count("reverse") == 1
+        assert refusal(over) == (409, "invalid_state")
+        assert AuditEntry.objects.filter(action="sandbox.advanced").count() == 3
+
+    def test_passes_the_time_of_a_payer_at_the_provider(self, api, acquirer):
+        acquirer.answers("authorise", REDIRECT)
+        acquirer.answers("query", REDIRECT)
+        payment = create(api, orders.card_payment())
+
+        answer = self.advance(api, payment)
+
+        assert (answer.json()["advanced"], answer.json()["response_code"]) == ("watch", "20030")
+
+    def test_tells_of_an_outcome_instead(self, api, acquirer):
+        acquirer.answers("query", APPROVED)
+        payment = create(api, orders.card_payment())
+
+        answer = self.advance(api, payment)
+
+        assert (answer.json()["advanced"], answer.json()["status"]) == ("question", "success")
+
+    @pytest.mark.parametrize("state", [lost_payment, challenged, lost_payout])
+    def test_is_refused_where_nothing_is_watched(self, api, state):
+        assert refusal(self.advance(api, state(api))) == (409, "invalid_state")
+
+    @pytest.mark.parametrize(
+        "body",
+        [{"day": "released", "until": "watch"}, {"until": "watch"}, {"payment": "x", "until": "success"}],
+    )
+    def test_is_refused_for_anything_but_a_payment(self, api, body):
+        answer = api.post(PATH, body)
+
+        assert (answer.status_code, [one["field"] for one in answer.json()["errors"]]) == (400, ["until"])

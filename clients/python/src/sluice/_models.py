@@ -176,7 +176,7 @@ class AdvancedPayment(Model):
     warnings: list[Warning] | None = None
     """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
 
-    advanced: Literal['challenge', 'authorisation', 'session', 'question', 'return']
+    advanced: Literal['challenge', 'authorisation', 'session', 'question', 'return', 'watch']
     """What happened."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1734,6 +1734,7 @@ AdvancePaymentRequest = TypedDict(
     "AdvancePaymentRequest",
     {
         "payment": "Required[str]",
+        "until": "Literal[\"watch\"]",
     },
     total=False,
 )

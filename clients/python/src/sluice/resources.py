@@ -351,9 +351,10 @@ class Sandbox(Resource):
             raise UnknownScenario(f"There is no scenario {name}.{question or LISTED}")
         return play(self._caller, known[name], changes)
 
-    def advance_payment(self, reference: str) -> models.AdvancedPayment:
-        """Let what a payment waits for happen now."""
-        return self._post(models.AdvancedPayment, ADVANCE, {"payment": reference}, is_repeatable=False)
+    def advance_payment(self, reference: str, until: str | None = None) -> models.AdvancedPayment:
+        """Let what a payment waits for happen now. Until `watch`, fail one that its acquirer doesn't know, or look again."""
+        body = _present(payment=reference, until=until)
+        return self._post(models.AdvancedPayment, ADVANCE, body, is_repeatable=False)
 
     def advance_event(self, event_id: str) -> models.EventRecord:
         """Have the next attempt of a waiting event made now. Repeat the call to make all eight."""
