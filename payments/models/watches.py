@@ -111,8 +111,8 @@ class WatchedAuthorisation(models.Model):
         self.next_look_at, self.leased_until, self.ended_at = None, None, now
         self.save(update_fields=["returned_at", "next_look_at", "leased_until", "ended_at"])
 
-    def postpone(self, *, now: datetime, is_answered: bool) -> None:
+    def postpone(self, next_look_at: datetime, *, is_answered: bool) -> None:
         """Plan the next look, and release the lease."""
-        self.next_look_at, self.leased_until = self.next_look_after(now), None
+        self.next_look_at, self.leased_until = next_look_at, None
         self.looks += is_answered
         self.save(update_fields=["next_look_at", "leased_until", "looks"])

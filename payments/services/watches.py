@@ -40,3 +40,9 @@ def open_watch(failed: Transaction, *, now: datetime) -> None:
         until=now + WATCHED_FOR,
         next_look_at=now + FIRST_LOOK_AFTER,
     )
+
+
+def make_due(failed: Transaction, *, now: datetime) -> bool:
+    """Have the acquirer of a watched payment queried at once. Return False if the payment isn't watched, or is due."""
+    waiting = WatchedAuthorisation.objects.open().filter(transaction=failed, next_look_at__gt=now)
+    return waiting.update(next_look_at=now) > 0

@@ -70,8 +70,10 @@ def postpone(watch: WatchedAuthorisation, *, is_answered: bool, now: datetime) -
         return  # ended, or another process looks
     if is_answered and now >= stored.until and not stored.is_owed:
         stored.end(now=now)
-    else:
-        stored.postpone(now=now, is_answered=is_answered)
+    elif stored.next_look_at == watch.next_look_at:
+        stored.postpone(stored.next_look_after(now), is_answered=is_answered)
+    else:  # made due during this look, which may have missed what that is about
+        stored.postpone(now, is_answered=is_answered)
 
 
 def _locked(watch: WatchedAuthorisation) -> WatchedAuthorisation:

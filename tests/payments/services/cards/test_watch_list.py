@@ -12,6 +12,7 @@ from ledger.models import Account, Entry
 from payments.invariants.registry import INVARIANTS
 from payments.models import Challenge, Transaction, WatchedAuthorisation
 from payments.rails.protocol import RailBlocked
+from payments.services import watches
 from payments.services.cards import late_charges
 from payments.services.rails import watch_looks
 from payments.tasks import expire_due, look_at_watches, requery_due
@@ -181,6 +182,29 @@ class TestTheWatchList:
 
         assert (watch.is_open, watch.found_at) == (False, None)
         assert state(api) == ("failed", "20030")
+
+    def test_is_looked_at_at_once_when_the_provider_announces_something(self, api, clock, acquirer):
+        watch = failed_without_record(api, clock)
+        asked = acquirer.count("query")
+        clock.advance(seconds=1)
+
+        assert watches.make_due(watch.transaction, now=clock.now)
+        look_at_watches()
+
+        assert acquirer.count("query") == asked + 1
+
+    def test_is_looked_at_again_if_something_was_announced_during_a_look(self, api, clock, acquirer):
+        watch = failed_without_record(api, clock)
+
+        def announced_meanwhile():
+            assert watches.make_due(watch.transaction, now=clock.now)
+            raise UNKNOWN
+
+        acquirer.answers("query", announced_meanwhile, UNKNOWN)
+        watch_looks.look_at(watch.transaction_id)
+
+        watch.refresh_from_db()
+        assert watch.next_look_at == clock.now
 
     def test_asks_only_the_account_that_the_payment_was_sent_to(self, api, clock, acquirer, monkeypatch):
         watch = failed_without_record(api, clock)
