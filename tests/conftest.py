@@ -30,7 +30,7 @@ from merchants.people.access import rule_of
 from operations.health import readiness
 from payments.services import accepted_operations
 from payments.services.fee_rules import cached_rules
-from payments.services.rails import requery
+from payments.services.rails import requery, watch_looks
 from payments.services.rails.declared_accounts import cached_declarations
 from payments.services.rails.rail_choices import cached_choices
 from payments.trace_numbers import trace_numbers
@@ -158,6 +158,7 @@ def _long_requery_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ones.
     """
     monkeypatch.setattr(requery, "RUN_TIME", 30.0)
+    monkeypatch.setattr(watch_looks, "RUN_TIME", 30.0)
 
 
 @pytest.fixture(autouse=True)

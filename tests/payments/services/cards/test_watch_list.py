@@ -15,6 +15,7 @@ from payments.rails.protocol import RailBlocked
 from payments.services import watches
 from payments.services.cards import late_charges
 from payments.services.rails import watch_looks
+from payments.services.staff import resolutions
 from payments.tasks import expire_due, look_at_watches, requery_due
 from tests import orders
 from tests.by_refund_acquirer import (
@@ -32,6 +33,7 @@ from tests.by_refund_acquirer import (
 )
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
+from tests.settling import STAFF
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -145,6 +147,24 @@ class TestAnAuthorisationWithoutARecord:
 
         assert state(api) == ("pending", "10001")
         assert not WatchedAuthorisation.objects.exists()
+
+
+class TestAPaymentThatStaffFailed:
+    def test_is_watched(self, api, clock, acquirer):
+        acquirer.answers("authorise", LOST)
+        pay(api)
+
+        resolutions.resolve_transaction(
+            Transaction.objects.get().pk,
+            succeeded=False,
+            reason="The provider says so",
+            evidence="Ticket 7",
+            actor=STAFF,
+            now=clock.now,
+        )
+
+        assert state(api) == ("failed", "20030")
+        assert WatchedAuthorisation.objects.get().is_open
 
 
 class TestTheWatchList:
