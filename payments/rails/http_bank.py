@@ -15,10 +15,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from kit.connectors.capabilities import Capabilities
+from kit.connectors.http_client import NoAnswer
 from kit.db import clock
 from kit.text.display_names import identifier_text, printable_line
 from payments.rails.protocol import AnswerLost, PayoutOrder, RailAnswer
-from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
+from payments.rails.signed_calls import Peer, SignedCaller
 from payments.rules import outcomes
 
 log = structlog.get_logger("sluice.bank")
@@ -36,7 +37,7 @@ REFUSED = frozenset(
 )  # fmt: skip
 SENT_BEFORE = frozenset({"26", "94"})
 NO_SUCH_TRANSFER = "25"
-# Concurrent name enquiries of a process. Fewer than `signed_calls.MOST_CALLS`, so that hanging enquiries leave room
+# Concurrent name enquiries of a process. Fewer than `http_client.MOST_CALLS`, so that hanging enquiries leave room
 # for transfers.
 MOST_ENQUIRIES = 8
 _RESPONSE_CODE = re.compile("[0-9A-Za-z]{2}")

@@ -10,9 +10,9 @@ from itertools import repeat
 import pytest
 from django.core.management import call_command
 
+from kit.connectors.http_client import LARGEST_ANSWER
 from payments.rails import RailUnavailable
 from payments.rails.bank_signing import SIGNATURE_HEADER, answer_signature
-from payments.rails.signed_calls import LARGEST_ANSWER
 from payments.services.payouts import name_enquiries
 from payments.simulators import bank as simulator
 from tests import orders

@@ -17,10 +17,12 @@ import trustme
 from django.core.management import call_command
 from django.utils import timezone
 
+from kit.connectors import http_client
+from kit.connectors.http_client import NoAnswer
 from payments.models import Transaction
-from payments.rails import RailUnavailable, http_bank, signed_calls
+from payments.rails import RailUnavailable, http_bank
 from payments.rails.protocol import AnswerLost, PayoutOrder
-from payments.rails.signed_calls import NoAnswer, Peer, SignedCaller
+from payments.rails.signed_calls import Peer, SignedCaller
 from payments.services.payouts import name_enquiries
 from tests import orders
 from tests.simulators import made_bank, plan, short_bank_timeout
@@ -285,13 +287,13 @@ class TestCall:
                 caller.call("GET", "/transfers/1")
 
         deadline = time.monotonic() + 5
-        while caller._slots._value < signed_calls.MOST_CALLS:
+        while caller._client._slots._value < http_client.MOST_CALLS:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
     @pytest.mark.long
     def test_is_refused_if_too_many_hang(self, bank, monkeypatch):
-        monkeypatch.setattr(signed_calls, "MOST_CALLS", 1)
+        monkeypatch.setattr(http_client, "MOST_CALLS", 1)
         caller = self.caller(bank, timeout=2)
         plan(bank, "delay 1")
         with ThreadPoolExecutor(1) as threads:
@@ -333,7 +335,7 @@ class TestCall:
                 caller.call("GET", "/transfers/1")
 
     def test_limits_the_size_of_an_answer(self):
-        with talker(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (signed_calls.LARGEST_ANSWER + 10_000)) as port:
+        with talker(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (http_client.LARGEST_ANSWER + 10_000)) as port:
             caller = SignedCaller(Peer(url=f"http://127.0.0.1:{port}", client_id="a", key="k", timeout=5))
             with pytest.raises(NoAnswer, match="too long"):
                 caller.call("GET", "/transfers/1")
