@@ -10,7 +10,7 @@ from django.contrib.messages import constants as message_levels
 from environ import Env
 from iso4217 import Currency
 
-from config.environment import database_url, env
+from config.environment import checkout_account, database_url, env
 from config.environment.sandbox_folder import CURRENT, DEFAULT, SandboxFolder
 from config.logging import logs
 from config.version import VERSION
@@ -361,7 +361,7 @@ PAYOUT_BANK = env.text("PAYOUT_BANK", default=_of_sandbox("payouts"))
 ACCOUNT_PROVIDER = env.text("ACCOUNT_PROVIDER", default=_of_sandbox("virtual_accounts"))
 _PATH_OF_A_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)  # accepted for one more release
 for _rail, _chosen, _known in (
-    ("cards", CARD_ACQUIRER, ("sandbox", "iso8583")),
+    ("cards", CARD_ACQUIRER, ("sandbox", "iso8583", "checkout")),
     ("payouts", PAYOUT_BANK, ("sandbox", "http")),
     ("virtual_accounts", ACCOUNT_PROVIDER, ("sandbox",)),
 ):
@@ -401,10 +401,27 @@ BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 
 # Webhooks of providers. Several keys are valid during a rotation. Paystack signs with the secret key.
 CHECKOUT_WEBHOOK_KEYS = env.words("CHECKOUT_WEBHOOK_KEYS")
-CHECKOUT_PROCESSING_CHANNEL = env.text("CHECKOUT_PROCESSING_CHANNEL")
 PAYSTACK_SECRET_KEY = env.text("PAYSTACK_SECRET_KEY")
 PAYSTACK_WEBHOOK_KEYS = env.words("PAYSTACK_WEBHOOK_KEYS")
 PAYSTACK_INTEGRATION = env.text("PAYSTACK_INTEGRATION")
+
+# The account at Checkout.com.
+CHECKOUT_SECRET_KEY = env.text("CHECKOUT_SECRET_KEY")
+CHECKOUT_PROCESSING_CHANNEL = env.text("CHECKOUT_PROCESSING_CHANNEL")
+CHECKOUT_URL = env.text("CHECKOUT_URL").rstrip("/")
+CHECKOUT_CA_FILE = env.text("CHECKOUT_CA_FILE")
+# Seconds for a whole order or query, with its repeats. Shorter than the re-query interval (10 s).
+CHECKOUT_TIMEOUT = env.number("CHECKOUT_TIMEOUT", default=9, minimum=1, maximum=9)
+CHECKOUT_CARDS = env.choice("CHECKOUT_CARDS", ("direct", "hosted"), default="direct")
+CHECKOUT_CURRENCIES = env.currencies("CHECKOUT_CURRENCIES", read=checkout_account.currency, default=("NGN",))
+CHECKOUT_CITY = env.text("CHECKOUT_CITY", default="Lagos")
+for _problem in checkout_account.problems(
+    secret_key=CHECKOUT_SECRET_KEY,
+    url=CHECKOUT_URL,
+    channel=CHECKOUT_PROCESSING_CHANNEL,
+    is_sandbox=SANDBOX,
+):
+    env.refuse(_problem)
 
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
