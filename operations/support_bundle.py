@@ -65,6 +65,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "CARD_ACQUIRER": (
         "sandbox",
         "iso8583",
+        "checkout",
         "payments.rails.sandbox.SandboxAcquirer",
         "payments.rails.iso8583.Iso8583Acquirer",
     ),

@@ -32,6 +32,7 @@ log = structlog.get_logger("sluice.rails")
 ACQUIRERS = {
     "sandbox": "payments.rails.sandbox.SandboxAcquirer",
     "iso8583": "payments.rails.iso8583.Iso8583Acquirer",
+    "checkout": "connectors.checkout.cards.CheckoutAcquirer",
 }
 BANKS = {
     "sandbox": "payments.rails.sandbox.SandboxBank",

@@ -1,0 +1,228 @@
+"""The connector: maps orders to calls and their documents to outcomes (decision 0141).
+
+An authorisation can't be taken back: an answer that is lost is looked up by our reference, and an empty list proves nothing.
+Captures, voids and refunds are accepted and decided later.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
+from functools import cached_property, partial
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from connectors.checkout import answers, codes, payments, request_bodies, reversals
+from connectors.checkout.client import (
+    Access,
+    CheckoutClient,
+    Deadline,
+    Refused,
+    Transport,
+)
+from kit.connectors.http_client import HttpClient
+from kit.db import clock
+from kit.money.money import decimals_of
+from payments.rails.protocol import (
+    ActionKind,
+    AnswerLost,
+    CardCapabilities,
+    CardOrder,
+    NoRecord,
+    OperationOrder,
+    RailAnswer,
+    RailBlocked,
+    Reverses,
+    ThreeDSecureSupport,
+)
+from payments.rules import outcomes
+from payments.rules.cards import Card
+
+log = structlog.get_logger("sluice.checkout")
+
+Document = dict[str, Any]
+
+REQUIRED = ("CHECKOUT_SECRET_KEY", "CHECKOUT_PROCESSING_CHANNEL", "CHECKOUT_URL")
+LARGEST_AMOUNT = 999_999_999  # minor units: at most nine digits
+THREE_DECIMALS = 3  # the last digit of such an amount must be 0
+# An authorisation is sent within this time of its intent or not at all: a process that was suspended must not send it later.
+SEND_WITHIN = timedelta(seconds=5)
+# A capture, void or refund that isn't among the payment's actions is sent again with its key from the first of these ages,
+# when whatever had arrived is decided and listed, and before the second. Checkout.com keeps keys for 24 hours, and after
+# an error of its own (5xx) not at all.
+REPEATED_FROM, REPEATED_UNTIL = timedelta(minutes=10), timedelta(hours=23)
+CALLS = {"capture": "captures", "void": "voids", "refund": "refunds"}
+
+BLOCKED_BECAUSE: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "Checkout.com refuses CHECKOUT_SECRET_KEY (401).",
+    HTTPStatus.FORBIDDEN: "Checkout.com refuses our requests (403): the key lacks a permission, or card details from a server aren't enabled.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Checkout.com's limit of requests is exceeded (429).",
+}
+
+
+class CheckoutAcquirer:
+    """Card payments and card checks with the full card details, at one processing channel of Checkout.com."""
+
+    name = "checkout"
+    reverses = Reverses.BY_REFUND
+
+    def __init__(self, *, transport: Transport | None = None) -> None:
+        missing = [name for name in REQUIRED if not getattr(settings, name)]
+        if missing:
+            raise ImproperlyConfigured(f"Checkout.com needs {' and '.join(missing)}.")
+        access = Access(settings.CHECKOUT_URL, settings.CHECKOUT_SECRET_KEY, settings.CHECKOUT_TIMEOUT)
+        self._client = CheckoutClient(access, transport or HttpClient(ca_file=settings.CHECKOUT_CA_FILE))
+
+    @cached_property
+    def account(self) -> str:
+        """The processing channel, with whichever key."""
+        return f"checkout:{settings.CHECKOUT_PROCESSING_CHANNEL}"
+
+    @cached_property
+    def capabilities(self) -> CardCapabilities:
+        currencies = frozenset(settings.CHECKOUT_CURRENCIES)
+        return CardCapabilities(
+            three_d_secure=ThreeDSecureSupport.ON_REQUEST,
+            currencies=currencies,
+            maximum_amount=LARGEST_AMOUNT,
+            amount_multiple_of={each: 10 for each in currencies if decimals_of(each) == THREE_DECIMALS},
+            hosted_only=settings.CHECKOUT_CARDS == "hosted",
+        )
+
+    def is_available(self) -> bool:
+        return self._client.has_room()
+
+    def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
+        if clock.now() - order.created_at > SEND_WITHIN:
+            log.warning("payment not sent because it is too old", id=str(order.id))
+            return RailAnswer(outcome=codes.outcome_of(""))
+        channel, city = settings.CHECKOUT_PROCESSING_CHANNEL, settings.CHECKOUT_CITY
+        body = request_bodies.payment(order, card=card, channel=channel, city=city)
+        try:
+            made = self._client.post("/payments", body, key=str(order.id), deadline=self._client.deadline())
+        except Refused as refused:
+            _raise_if_blocked(refused, also=HTTPStatus.FORBIDDEN)
+            return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
+        return answers.of_payment(order, made)
+
+    verify = authorise
+
+    def answer_action(self, order: CardOrder, *, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
+        """Query the payment: its payer answers at the issuer's page, and brings nothing back that can be believed."""
+        return self.query(order)
+
+    def query(self, order: CardOrder) -> RailAnswer:
+        deadline = self._client.deadline()
+        payment = self._payment(order, deadline)
+        actions = partial(payments.actions_of, self._client, answers.payment_id(payment), deadline=deadline)
+        return answers.of_payment(order, payment, actions=actions)
+
+    def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
+        if order.amount == 0:
+            return  # a card check reserves nothing
+        deadline = self._client.deadline()
+        found = self._payments(order, deadline)
+        if not found:
+            raise NoRecord
+        unfinished = [each for each in found if not reversals.is_over(each)]
+        for payment in unfinished:
+            with suppress(AnswerLost):
+                reversals.take_step(self._client, payment, of=order.id, deadline=deadline)
+        if unfinished:
+            raise AnswerLost  # the steps are decided later
+
+    def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        deadline = self._client.deadline()
+        payment = order.acquirer_reference or answers.payment_id(self._payment(order, deadline))
+        try:
+            return self._send(payment, operation, deadline)
+        except Refused as refused:
+            _raise_if_blocked(refused)
+            return self._refused(payment, operation, refused, deadline)
+
+    def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
+        deadline = self._client.deadline()
+        payment = order.acquirer_reference or answers.payment_id(self._payment(order, deadline))
+        found = answers.of_operation(operation, payments.actions_of(self._client, payment, deadline=deadline))
+        if found is not None:
+            return found
+        if operation.acquirer_reference:
+            return RailAnswer(outcome=outcomes.PROCESSING)  # accepted, and not listed yet
+        return self._repeated(payment, operation, deadline)
+
+    # Authorisations
+
+    def _payment(self, order: CardOrder, deadline: Deadline) -> Document:
+        """Return the payment of an order.
+
+        :raises NoRecord: there is none at present
+        :raises AnswerLost: there are several, which staff must see, or there is no readable answer
+        """
+        if order.acquirer_reference:
+            return payments.with_id(self._client, order.acquirer_reference, deadline=deadline)
+        found = payments.of_order(self._client, order.id, deadline=deadline)
+        if len(found) > 1:
+            log.error("several payments with our reference", id=str(order.id), found=len(found))
+            raise AnswerLost
+        if not found:
+            raise NoRecord
+        return found[0]
+
+    def _payments(self, order: CardOrder, deadline: Deadline) -> list[Document]:
+        """Return every payment of an order. More than one is an error of theirs, and all of them are reversed."""
+        found = payments.of_order(self._client, order.id, deadline=deadline)
+        known = order.acquirer_reference
+        if known and known not in {answers.payment_id(each) for each in found}:
+            found.append(payments.with_id(self._client, known, deadline=deadline))
+        return found
+
+    # Captures, voids and refunds
+
+    def _send(self, payment: str, operation: OperationOrder, deadline: Deadline) -> RailAnswer:
+        path, body = f"/payments/{payment}/{CALLS[operation.kind]}", request_bodies.operation(operation)
+        return answers.accepted(self._client.post(path, body, key=str(operation.id), deadline=deadline))
+
+    def _refused(
+        self, payment: str, operation: OperationOrder, refused: Refused, deadline: Deadline
+    ) -> RailAnswer:
+        """Return the outcome of an operation that was refused, unless it only came too early.
+
+        :raises AnswerLost: it is a refund of a payment whose automatic capture is to follow
+        """
+        found = answers.of_operation(operation, payments.actions_of(self._client, payment, deadline=deadline))
+        if found is not None:
+            return found
+        state = payments.with_id(self._client, payment, deadline=deadline).get("status")
+        if operation.kind == "refund" and state == answers.AUTHORIZED:
+            raise AnswerLost
+        return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
+
+    def _repeated(self, payment: str, operation: OperationOrder, deadline: Deadline) -> RailAnswer:
+        """Send an operation again that may never have arrived."""
+        age = clock.now() - operation.created_at
+        if not REPEATED_FROM <= age < REPEATED_UNTIL:
+            log.warning("operation not found", id=str(operation.id), payment=payment, age=str(age))
+            raise AnswerLost
+        try:
+            return self._send(payment, operation, deadline)
+        except Refused as refused:
+            if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS} or codes.blocking(
+                refused.error_codes
+            ):
+                raise AnswerLost from None
+            return self._refused(payment, operation, refused, deadline)
+
+
+def _raise_if_blocked(refused: Refused, *, also: int = 0) -> None:
+    """Raise `RailBlocked` if a refusal is about our account there, and not about the order.
+
+    `also` is a further status that means it. For captures, voids and refunds, 403 is about the payment's state.
+    """
+    faults = codes.blocking(refused.error_codes)
+    if faults:
+        raise RailBlocked(f"Checkout.com refuses our account: {', '.join(faults)}.") from None
+    if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS, also}:
+        raise RailBlocked(BLOCKED_BECAUSE[refused.status]) from None

@@ -1,0 +1,222 @@
+"""Calls to Checkout.com: keys, idempotency, repeats, and what an answer proves.
+
+Only three things are definite: a readable 2xx, a refusal before processing (400, 401, 403, 422), and a rate limit (429), which
+has no effect. Everything else is unknown: a time-out, a cut connection, an unreadable answer, any 5xx, and 409 or
+`duplicate_request`, which mean that another request with the same key is running.
+"""
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import structlog
+
+from kit.connectors.http_client import HttpAnswer, HttpRequest, NoAnswer
+from kit.files import bounded_json
+from kit.text.display_names import identifier_text
+from payments.rails.protocol import AnswerLost
+
+log = structlog.get_logger("sluice.checkout")
+
+Document: TypeAlias = dict[str, Any]
+
+# A request without an answer is repeated once, with its key, if this many seconds are left. The first attempt ends early
+# enough for it, with a margin for the time that ending it takes.
+REPEAT_NEEDS, MARGIN = 3.0, 0.2
+# A request that meets the rate limit is sent again for this long, in seconds.
+RATE_LIMIT_PATIENCE = 2.0
+FIRST_PAUSE = 0.2  # seconds; doubled each time, with jitter
+
+OUR_FAULT = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})  # with or without a body
+INVALID = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+IN_FLIGHT = "duplicate_request"  # of 429: another request with this key is running
+
+# Words, not numbers: an error code that is a card number would be an echo of the request.
+_ERROR_CODE = re.compile(r"(?:[a-z_]|\d(?!\d\d)){1,80}")
+
+
+class Transport(Protocol):
+    """Sends one HTTP request within a time-out. Redirects aren't followed."""
+
+    def has_room(self) -> bool: ...
+
+    def call(self, request: HttpRequest, *, timeout: float) -> HttpAnswer: ...
+
+
+class Refused(Exception):
+    """A request was refused before it was processed. Nothing happened."""
+
+    def __init__(self, status: int, error_codes: tuple[str, ...] = ()) -> None:
+        super().__init__(status, *error_codes)
+        self.status, self.error_codes = status, error_codes
+
+
+class NotFound(Exception):
+    """There is no such payment, or it can't be seen yet."""
+
+
+class Deadline:
+    """The end of everything that one order or query may take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        return max(self._end - time.monotonic(), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The account's address, secret key and time for a whole call in seconds. The repr hides the key."""
+
+    url: str
+    secret_key: str = field(repr=False)
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    request_id: str
+    content: Any  # the parsed body, or None if there is no readable one
+
+    @property
+    def is_success(self) -> bool:
+        return self.status in range(200, 300)
+
+    @property
+    def error_codes(self) -> tuple[str, ...]:
+        given = self.content.get("error_codes") if isinstance(self.content, dict) else None
+        words = given if isinstance(given, list) else []
+        return tuple(each for each in words if isinstance(each, str) and _ERROR_CODE.fullmatch(each))
+
+    @property
+    def is_refusal(self) -> bool:
+        """Return whether the request was refused before it was processed."""
+        return self.status in OUR_FAULT or (self.status in INVALID and isinstance(self.content, dict))
+
+    @property
+    def had_no_effect(self) -> bool:
+        """Return whether the rate limit refused the request."""
+        return self.status == HTTPStatus.TOO_MANY_REQUESTS and IN_FLIGHT not in self.error_codes
+
+
+class CheckoutClient:
+    """Calls one account. Thread-safe."""
+
+    def __init__(self, access: Access, transport: Transport) -> None:
+        self._access, self._transport = access, transport
+        self.pause: Callable[[float], None] = time.sleep
+
+    def has_room(self) -> bool:
+        """Return whether another call can be made now."""
+        return self._transport.has_room()
+
+    def deadline(self) -> Deadline:
+        return Deadline(self._access.timeout)
+
+    def get(self, path: str, *, deadline: Deadline) -> Any:
+        """Return what is at a path, which begins with a slash.
+
+        :raises NotFound: nothing
+        :raises AnswerLost: there is no answer, or none that can be read
+        """
+        try:
+            answer = self._send("GET", path, b"", key="", deadline=deadline)
+        except NoAnswer as reason:
+            self._lose("GET", path, reason=str(reason))
+        if answer.status == HTTPStatus.NOT_FOUND:
+            raise NotFound
+        if answer.status != HTTPStatus.OK or answer.content is None:
+            self._lose("GET", path, answer)
+        return answer.content
+
+    def post(self, path: str, document: Document, *, key: str, deadline: Deadline) -> Document:
+        """Send an order and return its answer, whatever it says. `key` is its idempotency key.
+
+        Without an answer the order is sent once more. A repeat is only believed if it succeeds: a refusal of it doesn't say
+        what became of the first.
+
+        :raises Refused: nothing happened
+        :raises AnswerLost: it may or may not have been carried out
+        """
+        body = json.dumps(document).encode()
+        try:
+            answer = self._send("POST", path, body, key=key, deadline=deadline, reserve=REPEAT_NEEDS + MARGIN)
+        except NoAnswer as reason:
+            if deadline.left < REPEAT_NEEDS:
+                self._lose("POST", path, reason=str(reason))
+        else:
+            if answer.is_refusal or answer.had_no_effect:
+                self._log("order refused", "POST", path, answer)
+                raise Refused(answer.status, answer.error_codes)
+            return self._document(path, answer)
+        return self._repeat(path, body, key=key, deadline=deadline)
+
+    def _repeat(self, path: str, body: bytes, *, key: str, deadline: Deadline) -> Document:
+        try:
+            answer = self._send("POST", path, body, key=key, deadline=deadline)
+        except NoAnswer as reason:
+            self._lose("POST", path, reason=str(reason))
+        return self._document(path, answer)
+
+    def _document(self, path: str, answer: _Answer) -> Document:
+        if not answer.is_success or not isinstance(answer.content, dict):
+            self._lose("POST", path, answer)
+        found: Document = answer.content
+        return found
+
+    def _send(
+        self, method: str, path: str, body: bytes, *, key: str, deadline: Deadline, reserve: float = 0.0
+    ) -> _Answer:
+        """Send a request, and again while the rate limit refuses it.
+
+        `reserve` seconds of the deadline are kept for a repeat, unless less would be left for this attempt.
+
+        :raises NoAnswer: no answer arrived in time
+        """
+        pause, patience = FIRST_PAUSE, Deadline(RATE_LIMIT_PATIENCE)
+        while True:
+            timeout = deadline.left - reserve
+            if timeout < reserve:
+                timeout = deadline.left
+            answer = self._exchange(method, path, body, key=key, timeout=timeout)
+            if not answer.had_no_effect or min(patience.left, deadline.left) < pause:
+                return answer
+            self.pause(pause * random.uniform(0.75, 1.25))  # noqa: S311  (spreads callers)
+            pause *= 2
+
+    def _exchange(self, method: str, path: str, body: bytes, *, key: str, timeout: float) -> _Answer:
+        headers = {"Authorization": f"Bearer {self._access.secret_key}", "Accept": "application/json"}
+        if body:
+            headers |= {"Content-Type": "application/json", "Cko-Idempotency-Key": key}
+        request = HttpRequest(method, self._access.url + path, headers, body)
+        answer = self._transport.call(request, timeout=timeout)
+        request_id = identifier_text(answer.headers.get("Cko-Request-Id"), length=64)
+        return _Answer(answer.status, request_id, _parsed(answer.body))
+
+    def _lose(self, method: str, path: str, answer: _Answer | None = None, *, reason: str = "") -> NoReturn:
+        self._log("no definite answer", method, path, answer, reason=reason)
+        raise AnswerLost
+
+    def _log(self, event: str, method: str, path: str, answer: _Answer | None, **more: str) -> None:
+        """Log a call without its body and query: what staff tell Checkout.com's support."""
+        if answer is not None:
+            more |= {"request_id": answer.request_id, "error_codes": " ".join(answer.error_codes)}
+            more |= {"status": str(answer.status)}
+        told = {name: value for name, value in more.items() if value}
+        log.warning(event, call=f"{method} {path.partition('?')[0]}", **told)
+
+
+def _parsed(body: bytes) -> Any:
+    """Return the JSON in a body, or None if it is empty or unreadable."""
+    try:
+        return bounded_json.loads(body.decode())
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,105 @@
+"""Our connector to a simulator in this process, and orders and cards as the core makes them."""
+
+import json
+from datetime import timedelta
+from uuid import uuid4
+
+from connectors.checkout.cards import CheckoutAcquirer
+from connectors.checkout.simulator.settings import Identity
+from connectors.checkout.simulator.simulator import AnswerCut, AnswerLost
+from kit.connectors.http_client import HttpAnswer, NoAnswer
+from kit.db import clock
+from payments.rails.protocol import CardOrder, OperationOrder, Payer, ThreeDSecure
+from payments.rules.cards import Card, CardSecret, brand_of
+
+GOOD_CARD, SECURE = "4242424242424242", ThreeDSecure(enabled=True)
+RETURN_URL = "https://pay.example/3ds/token/return"
+URL = "https://test.api.sandbox.checkout.com"
+
+
+class InProcess:
+    """A transport to a simulator without a socket. Remembers what was sent."""
+
+    def __init__(self, simulator):
+        self.simulator = simulator
+        self.sent = []  # method, path, document, headers
+
+    def has_room(self):
+        return True
+
+    def call(self, request, *, timeout):
+        path = request.url.removeprefix(URL)
+        self.sent.append((request.method, path, json.loads(request.body or b"null"), dict(request.headers)))
+        try:
+            answer = self.simulator.handle(request.method, path, dict(request.headers), request.body)
+        except (AnswerLost, AnswerCut) as lost:
+            raise NoAnswer(type(lost).__name__) from None
+        return HttpAnswer(answer.status, answer.headers, answer.body)
+
+    def calls(self):
+        return [f"{method} {path.partition('?')[0].split('/')[-1]}" for method, path, *_ in self.sent]
+
+
+def configure(settings, *, url=URL, **more):
+    """Set the account of the simulator."""
+    identity = Identity()
+    given = {"URL": url, "SECRET_KEY": identity.secret_key, "PROCESSING_CHANNEL": identity.channel, **more}
+    for name, value in given.items():
+        setattr(settings, f"CHECKOUT_{name}", value)
+
+
+def connected(settings, simulator, **more):
+    """Return a connector to a simulator, with its transport."""
+    configure(settings, **more)
+    transport = InProcess(simulator)
+    acquirer = CheckoutAcquirer(transport=transport)
+    acquirer._client.pause = simulator.clock.advance
+    return acquirer, transport
+
+
+def card(number=GOOD_CARD, *, expiry=("12", "2030"), cvv="", name="Ada Obi", address=None):
+    return Card(
+        secret=CardSecret(number=number, cvv=cvv or ("1234" if number.startswith("3") else "100")),
+        brand=brand_of(number),
+        bin=number[:6],
+        last4=number[-4:],
+        name=name,
+        expiry_month=expiry[0],
+        expiry_year=expiry[1],
+        billing_address=address or {},
+    )
+
+
+def order(*, amount=10_000, capture=False, age=timedelta(), **more):
+    given = {
+        "id": uuid4(),
+        "amount": amount,
+        "currency": "NGN",
+        "captures_at_once": capture,
+        "three_ds": ThreeDSecure(),
+        "has_passed_challenge": False,
+        "card_bin": "424242",
+        "card_last4": "4242",
+        "card_expiry_month": "12",
+        "card_expiry_year": "2030",
+        "system_trace_audit_number": "000001",
+        "retrieval_reference_number": "633206000001",
+        "authorization_code": "",
+        "descriptor": "Ada Books",
+        "payer": Payer(),
+        "return_url": RETURN_URL,
+        "created_at": clock.now() - age,
+    }
+    return CardOrder(**given | more)
+
+
+def operation(kind, amount=10_000, *, age=timedelta(), **more):
+    given = {
+        "id": uuid4(),
+        "kind": kind,
+        "amount": amount,
+        "system_trace_audit_number": "000002",
+        "retrieval_reference_number": "633206000002",
+        "created_at": clock.now() - age,
+    }
+    return OperationOrder(**given | more)

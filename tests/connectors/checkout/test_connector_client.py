@@ -1,0 +1,220 @@
+"""Repeats, refusals and lost answers: what our client believes and what it sends again."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from connectors.checkout import client as calls
+from kit.connectors.http_client import HttpAnswer, NoAnswer
+from payments.rails.protocol import AnswerLost, RailBlocked
+from tests.connectors.checkout.connecting import SECURE, card, connected, order
+
+
+@pytest.fixture
+def connection(settings, simulator):
+    return connected(settings, simulator)
+
+
+@pytest.fixture
+def acquirer(connection):
+    return connection[0]
+
+
+def sent(connection):
+    return connection[1].calls()
+
+
+def made(simulator):
+    return len(simulator.account.payments)
+
+
+class TestLostAnswer:
+    @pytest.mark.parametrize("fault", ["swallow", "lose", "cut", "lose_and_cut", "half"])
+    def test_is_repeated_once_with_the_same_key(self, connection, acquirer, simulator, fault):
+        simulator.plan.add(f"authorise: {fault}")
+
+        assert acquirer.authorise(order(), card=card()).outcome.is_success
+
+        assert sent(connection) == ["POST payments"] * 2
+        keys = {headers["Cko-Idempotency-Key"] for *_, headers in connection[1].sent}
+        assert (len(keys), made(simulator)) == (1, 1)
+
+    def test_is_repeated_only_once(self, connection, acquirer, simulator):
+        simulator.plan.add("authorise: lose", "authorise: lose")
+
+        with pytest.raises(AnswerLost):
+            acquirer.authorise(order(), card=card())
+
+        assert sent(connection) == ["POST payments"] * 2
+
+    def test_repeat_gets_the_link_of_the_challenge(self, acquirer, simulator):
+        simulator.plan.add("authorise: cut")
+
+        assert acquirer.authorise(order(three_ds=SECURE), card=card()).action.url
+
+    def test_is_not_repeated_without_time(self, settings, simulator):
+        acquirer, transport = connected(settings, simulator, TIMEOUT=calls.REPEAT_NEEDS - 0.1)
+        simulator.plan.add("authorise: lose")
+
+        with pytest.raises(AnswerLost):
+            acquirer.authorise(order(), card=card())
+
+        assert len(transport.sent) == 1
+
+    @pytest.mark.parametrize(
+        "fault", ["error 422 card_expired", "error 401", "error 403", "error 404", "error 503"]
+    )
+    def test_refusal_of_the_repeat_does_not_say_what_became_of_the_first(self, acquirer, simulator, fault):
+        simulator.plan.add("authorise: swallow", f"authorise: {fault}")
+
+        with pytest.raises(AnswerLost) as lost:
+            acquirer.authorise(order(), card=card())
+
+        assert not isinstance(lost.value, RailBlocked)
+
+    @pytest.mark.parametrize("variant", ["409", "429"])
+    def test_repeat_while_the_first_runs_is_unknown(self, connection, acquirer, simulator, variant):
+        simulator.account.variants.change({"key_in_flight": variant})
+        simulator.plan.add("authorise: delay 20")
+
+        with pytest.raises(AnswerLost):
+            acquirer.authorise(order(), card=card())
+
+        assert (len(sent(connection)), made(simulator)) == (2, 1)
+
+
+class TestUnknownAnswer:
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            "error 500",
+            "error 502",
+            "error_after 502",
+            "error_after 503",
+            "garbage",
+            "error 404",
+            "error 409",
+            "error 301",
+        ],
+    )
+    def test_is_not_repeated(self, connection, acquirer, simulator, fault):
+        simulator.plan.add(f"authorise: {fault}")
+
+        with pytest.raises(AnswerLost) as lost:
+            acquirer.authorise(order(), card=card())
+
+        assert not isinstance(lost.value, RailBlocked)
+        assert sent(connection) == ["POST payments"]
+
+    @pytest.mark.parametrize(
+        ("status", "body"),
+        [(201, b"[]"), (201, b""), (422, b"<html>"), (400, b""), (201, b"[" * 100_000), (200, b"\xff")],
+    )
+    def test_unreadable_body_is_unknown(self, settings, simulator, status, body):
+        acquirer, transport = connected(settings, simulator)
+        transport.call = lambda *_, **__: HttpAnswer(status, {}, body)
+
+        with pytest.raises(AnswerLost) as lost:
+            acquirer.authorise(order(), card=card())
+
+        assert not isinstance(lost.value, RailBlocked)
+
+
+class TestRefusal:
+    @pytest.mark.parametrize(
+        ("fault", "code"), [("error 422 card_expired", "20054"), ("error 400 cvv_invalid", "20030")]
+    )
+    def test_is_definite(self, connection, acquirer, simulator, fault, code):
+        simulator.plan.add(f"authorise: {fault}")
+
+        answer = acquirer.authorise(order(), card=card())
+
+        assert (answer.outcome.code, answer.outcome.gateway_code) == (code, "")
+        assert (sent(connection), made(simulator)) == (["POST payments"], 0)
+
+    @pytest.mark.parametrize(
+        ("fault", "reason"),
+        [
+            ("error 401", "CHECKOUT_SECRET_KEY"),
+            ("error 403", "permission"),
+            ("error 422 business_not_found", "business_not_found"),
+            ("error 422 processing_channel_id_required", "processing_channel_id_required"),
+        ],
+    )
+    def test_of_our_account_blocks_the_rail(self, acquirer, simulator, fault, reason):
+        simulator.plan.add(f"authorise: {fault}")
+
+        with pytest.raises(RailBlocked) as blocked:
+            acquirer.authorise(order(), card=card())
+
+        assert reason in blocked.value.reason
+        assert made(simulator) == 0
+
+    @pytest.mark.parametrize(
+        "fault", ["list_payments: error 401", "list_payments: error 403", "list_payments: error 429"]
+    )
+    def test_of_a_query_never_says_that_nothing_happened(self, acquirer, simulator, fault):
+        simulator.plan.add("authorise: error_after 502", *[fault] * 9)
+        asked = order()
+        with pytest.raises(AnswerLost):
+            acquirer.authorise(asked, card=card())
+
+        with pytest.raises(AnswerLost) as lost:
+            acquirer.query(asked)
+
+        assert not isinstance(lost.value, RailBlocked)
+
+
+class TestRateLimit:
+    def test_delays_a_payment(self, connection, acquirer, simulator):
+        simulator.plan.add("authorise: error 429", "authorise: error 429")
+
+        assert acquirer.authorise(order(), card=card()).outcome.is_success
+
+        assert (len(sent(connection)), made(simulator)) == (3, 1)
+
+    def test_that_lasts_blocks_the_rail(self, connection, acquirer, simulator):
+        simulator.plan.add(*["authorise: error 429"] * 20)
+        waited = []
+        acquirer._client.pause = waited.append
+
+        with pytest.raises(RailBlocked):
+            acquirer.authorise(order(), card=card())
+
+        assert made(simulator) == 0
+        assert 2 <= len(sent(connection)) <= 20
+
+    def test_of_the_repeat_does_not_say_what_became_of_the_first(self, acquirer, simulator):
+        simulator.plan.add("authorise: swallow", *["authorise: error 429"] * 20)
+
+        with pytest.raises(AnswerLost) as lost:
+            acquirer.authorise(order(), card=card())
+
+        assert not isinstance(lost.value, RailBlocked)
+
+
+class TestTime:
+    def test_first_attempt_leaves_time_for_a_repeat_and_the_repeat_has_the_rest(self, settings, simulator):
+        acquirer, transport = connected(settings, simulator, TIMEOUT=9)
+        given = []
+
+        def lose(_request, *, timeout):
+            given.append(timeout)
+            raise NoAnswer
+
+        transport.call = lose
+        with pytest.raises(AnswerLost):
+            acquirer.authorise(order(), card=card())
+
+        assert [round(each) for each in given] == [6, 9]
+
+    def test_waiting_at_the_rate_limit_ends(self, acquirer, simulator, monkeypatch):
+        slept = []
+        monkeypatch.setattr(calls, "time", SimpleNamespace(monotonic=lambda: sum(slept)))
+        acquirer._client.pause = slept.append
+        simulator.plan.add(*["authorise: error 429"] * 20)
+
+        with pytest.raises(RailBlocked):
+            acquirer.authorise(order(), card=card())
+
+        assert 1 <= sum(slept) <= calls.RATE_LIMIT_PATIENCE + 0.5

@@ -1,0 +1,245 @@
+"""Captures, voids and refunds: accepted, decided later, found again after a lost answer."""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from connectors.checkout import answers
+from connectors.checkout.cards import REPEATED_FROM, REPEATED_UNTIL
+from connectors.checkout.references import reference_of
+from payments.rails.protocol import AnswerLost, RailBlocked
+from tests.connectors.checkout.connecting import card, connected, operation, order
+
+KINDS = ["capture", "void", "refund"]
+CALLS = {"capture": "captures", "void": "voids", "refund": "refunds"}
+
+
+@pytest.fixture
+def connection(settings, simulator):
+    return connected(settings, simulator)
+
+
+@pytest.fixture
+def acquirer(connection):
+    return connection[0]
+
+
+@pytest.fixture
+def authorise(acquirer, simulator):
+    def make(kind="capture", **more):
+        """Return the order of a payment that an operation of this kind can be of."""
+        made = order(capture=kind == "refund", **more)
+        answer = acquirer.authorise(made, card=card())
+        simulator.clock.advance(2)
+        simulator.tick()
+        return replace(made, acquirer_reference=answer.acquirer_reference)
+
+    return make
+
+
+def books(simulator):
+    [payment] = simulator.books()["payments"].values()
+    return payment
+
+
+def older(asked, age):
+    return replace(asked, created_at=asked.created_at - age)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestEachKind:
+    @pytest.mark.parametrize("variant", ["hidden", "listed"])
+    def test_is_accepted_and_then_approved(self, acquirer, simulator, authorise, kind, variant):
+        simulator.account.variants.change({"undecided_action": variant})
+        made, asked = authorise(kind), operation(kind)
+
+        accepted = acquirer.operate(made, asked)
+        asked = replace(asked, acquirer_reference=accepted.acquirer_reference)
+        soon = acquirer.query_operation(made, asked)
+        simulator.clock.advance(2)
+        later = acquirer.query_operation(made, asked)
+
+        assert accepted.acquirer_reference.startswith("act_")
+        assert not accepted.is_definite
+        assert not soon.is_definite
+        assert (later.outcome.code, later.outcome.gateway_code) == ("10000", "10000")
+        assert later.acquirer_reference == accepted.acquirer_reference
+        assert later.acquirer_transaction_id
+
+    def test_is_found_by_our_reference(self, acquirer, simulator, authorise, kind):
+        made, asked = authorise(kind), operation(kind)
+        acquirer.operate(made, asked)
+        simulator.clock.advance(2)
+
+        assert acquirer.query_operation(made, asked).outcome.is_success
+
+    def test_is_declined_with_their_code(self, acquirer, simulator, authorise, kind):
+        made, asked = authorise(kind), operation(kind)
+        simulator.account.decisions[kind.capitalize()].append("20051")
+        acquirer.operate(made, asked)
+        simulator.clock.advance(2)
+
+        outcome = acquirer.query_operation(made, asked).outcome
+
+        assert (outcome.code, outcome.gateway_code) == ("20051", "20051")
+
+    @pytest.mark.parametrize("fault", ["swallow", "lose", "cut", "lose_and_cut", "half"])
+    def test_lost_answer_is_repeated_with_the_same_key(self, acquirer, simulator, authorise, kind, fault):
+        made, asked = authorise(kind), operation(kind)
+        simulator.plan.add(f"{CALLS[kind]}: {fault}")
+
+        accepted = acquirer.operate(made, asked)
+        simulator.clock.advance(2)
+
+        assert accepted.acquirer_reference
+        assert acquirer.query_operation(made, asked).outcome.is_success
+        assert len(simulator.account.payments[made.acquirer_reference].actions) == (
+            3 if kind == "refund" else 2
+        )
+
+    @pytest.mark.parametrize("fault", ["error_after 502", "garbage"])
+    def test_unknown_answer_is_looked_up(self, acquirer, simulator, authorise, kind, fault):
+        made, asked = authorise(kind), operation(kind)
+        simulator.plan.add(f"{CALLS[kind]}: {fault}")
+        with pytest.raises(AnswerLost):
+            acquirer.operate(made, asked)
+        simulator.clock.advance(2)
+
+        assert acquirer.query_operation(made, asked).outcome.is_success
+
+    def test_that_never_arrived_is_sent_again_when_it_would_be_listed(
+        self, acquirer, simulator, authorise, kind
+    ):
+        made, asked = authorise(kind), operation(kind)
+        simulator.plan.add(f"{CALLS[kind]}: error 503")
+        with pytest.raises(AnswerLost):
+            acquirer.operate(made, asked)
+        with pytest.raises(AnswerLost):
+            acquirer.query_operation(made, asked)
+
+        again = acquirer.query_operation(made, older(asked, REPEATED_FROM))
+        simulator.clock.advance(2)
+
+        assert again.acquirer_reference
+        assert acquirer.query_operation(made, asked).outcome.is_success
+
+    def test_that_never_arrived_is_not_sent_after_the_key_has_ended(
+        self, connection, acquirer, authorise, kind
+    ):
+        made, asked = authorise(kind), older(operation(kind), REPEATED_UNTIL)
+
+        with pytest.raises(AnswerLost):
+            acquirer.query_operation(made, asked)
+
+        assert f"POST {CALLS[kind]}" not in connection[1].calls()
+
+    def test_of_another_payment_state_is_refused(self, acquirer, simulator, authorise, kind):
+        made = authorise(kind)
+        acquirer.operate(made, operation("refund" if kind == "refund" else "void"))
+        simulator.clock.advance(2)
+
+        outcome = acquirer.operate(made, operation(kind)).outcome
+
+        assert (outcome.code, outcome.gateway_code) == ("20030", "")
+
+    def test_of_a_payment_that_is_not_visible_is_unknown(self, acquirer, simulator, authorise, kind):
+        made = authorise(kind)
+        simulator.plan.add(f"{CALLS[kind]}: error 404")
+
+        with pytest.raises(AnswerLost):
+            acquirer.operate(made, operation(kind))
+
+    def test_fault_of_our_account_blocks_the_rail(self, acquirer, simulator, authorise, kind):
+        made = authorise(kind)
+        simulator.plan.add(f"{CALLS[kind]}: error 401")
+
+        with pytest.raises(RailBlocked):
+            acquirer.operate(made, operation(kind))
+
+    def test_fault_of_our_account_at_a_repeat_does_not_say_that_nothing_happened(
+        self, acquirer, simulator, authorise, kind
+    ):
+        made = authorise(kind)
+        simulator.plan.add(f"{CALLS[kind]}: error 401")
+
+        with pytest.raises(AnswerLost) as lost:
+            acquirer.query_operation(made, older(operation(kind), REPEATED_FROM))
+
+        assert not isinstance(lost.value, RailBlocked)
+
+
+class TestCapture:
+    def test_of_a_part_releases_the_rest(self, acquirer, simulator, authorise):
+        made = authorise()
+
+        acquirer.operate(made, operation("capture", 4_000))
+        simulator.clock.advance(2)
+
+        assert books(simulator) | {"charged": 4_000, "voided": 6_000, "reserved": 0} == books(simulator)
+
+    def test_of_more_than_authorised_is_refused(self, acquirer, authorise):
+        outcome = acquirer.operate(authorise(), operation("capture", 20_000)).outcome
+
+        assert (outcome.code, outcome.is_pending) == ("20030", False)
+
+    def test_with_another_amount_than_ours_decides_nothing(self):
+        asked = operation("capture", 4_000)
+        action = {
+            "id": "act_a",
+            "type": "Capture",
+            "reference": reference_of(asked.id),
+            "approved": True,
+            "amount": 5_000,
+        }
+
+        with pytest.raises(AnswerLost):
+            answers.of_operation(asked, [action])
+
+
+class TestRefund:
+    def test_before_the_automatic_capture_waits_for_it(self, acquirer, simulator):
+        made = order(capture=True)
+        made = replace(made, acquirer_reference=acquirer.authorise(made, card=card()).acquirer_reference)
+        asked = operation("refund")
+        with pytest.raises(AnswerLost):
+            acquirer.operate(made, asked)
+        simulator.clock.advance(2)
+
+        again = acquirer.query_operation(made, older(asked, REPEATED_FROM))
+
+        assert again.acquirer_reference
+
+    def test_5xx_with_an_effect_is_never_sent_again_before_it_is_listed(self, acquirer, simulator, authorise):
+        made, asked = authorise("refund"), operation("refund", 3_000)
+        simulator.account.delays.change({"operation": 300})
+        simulator.plan.add("refunds: error_after 502")
+        with pytest.raises(AnswerLost):
+            acquirer.operate(made, asked)
+
+        for minutes in (0, 2, 4, 12, 40):
+            with suppress(AnswerLost):
+                acquirer.query_operation(made, older(asked, timedelta(minutes=minutes)))
+            simulator.clock.advance(120)
+
+        assert books(simulator)["refunded"] == 3_000
+
+    def test_two_of_one_amount_are_told_apart(self, acquirer, simulator, authorise):
+        made, first, second = authorise("refund"), operation("refund", 1_000), operation("refund", 1_000)
+        simulator.account.decisions["Refund"].extend(["20051", "10000"])
+        for asked in (first, second):
+            acquirer.operate(made, asked)
+        simulator.clock.advance(2)
+
+        assert [acquirer.query_operation(made, each).outcome.code for each in (first, second)] == [
+            "20051",
+            "10000",
+        ]
+
+
+def test_operation_finds_a_payment_whose_identifier_was_never_told(acquirer, simulator):
+    made = order(capture=False)
+    acquirer.authorise(made, card=card())
+
+    assert acquirer.operate(made, operation("void")).acquirer_reference

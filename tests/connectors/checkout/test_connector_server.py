@@ -1,0 +1,66 @@
+"""Our connector over HTTP: connections, time-outs and answers that break off."""
+
+import pytest
+
+from connectors.checkout import client
+from connectors.checkout.cards import CheckoutAcquirer
+from payments.rails.protocol import AnswerLost
+from tests.connectors.checkout.connecting import SECURE, card, configure, order
+from tests.connectors.checkout.test_simulator_server import serving
+
+
+@pytest.fixture
+def server(simulator):
+    with serving(simulator) as running:
+        yield running
+
+
+@pytest.fixture
+def acquirer(settings, server):
+    configure(settings, url=server.url)
+    return CheckoutAcquirer()
+
+
+def test_payment_check_and_challenge_pass(acquirer):
+    made = order()
+
+    assert acquirer.authorise(made, card=card()).outcome.is_success
+    assert acquirer.query(made).outcome.is_success
+    assert acquirer.verify(order(amount=0), card=card()).outcome.is_success
+    assert acquirer.authorise(order(three_ds=SECURE), card=card()).action.url.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("fault", ["cut", "lose_and_cut", "half"])
+def test_connection_that_breaks_is_repeated(acquirer, simulator, fault):
+    simulator.plan.add(f"authorise: {fault}")
+
+    assert acquirer.authorise(order(), card=card()).outcome.is_success
+
+    assert len(simulator.account.payments) == 1
+
+
+def test_hanging_call_ends_in_time_and_is_looked_up(settings, server, simulator):
+    configure(settings, url=server.url, TIMEOUT=0.5)
+    acquirer, made = CheckoutAcquirer(), order()
+    simulator.plan.add("authorise: swallow")
+
+    with pytest.raises(AnswerLost):
+        acquirer.authorise(made, card=card())
+
+    assert acquirer.query(made).outcome.is_success
+
+
+def test_hanging_first_attempt_is_repeated_in_time(settings, server, simulator, monkeypatch):
+    monkeypatch.setattr(client, "REPEAT_NEEDS", 0.5)
+    configure(settings, url=server.url, TIMEOUT=1.5)
+    acquirer = CheckoutAcquirer()
+    simulator.plan.add("authorise: swallow")
+
+    assert acquirer.authorise(order(three_ds=SECURE), card=card()).action.url
+
+
+def test_server_that_is_down_is_unknown(settings):
+    configure(settings, url="http://127.0.0.1:1")
+
+    with pytest.raises(AnswerLost):
+        CheckoutAcquirer().authorise(order(), card=card())
