@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 from django.conf import settings
@@ -20,6 +20,7 @@ from connectors.checkout.client import (
     Access,
     CheckoutClient,
     Deadline,
+    NotAnswered,
     Refused,
     Transport,
 )
@@ -50,6 +51,9 @@ LARGEST_AMOUNT = 999_999_999  # minor units: at most nine digits
 THREE_DECIMALS = 3  # the last digit of such an amount must be 0
 # An authorisation is sent within this time of its intent or not at all: a process that was suspended must not send it later.
 SEND_WITHIN = timedelta(seconds=5)
+# A payment without an answer is repeated once if this many seconds are left. The first attempt ends early enough for it,
+# with a margin for the time that ending it takes.
+REPEAT_NEEDS, MARGIN = 3.0, 0.2
 # A capture, void or refund that isn't among the payment's actions is sent again with its key from the first of these ages,
 # when whatever had arrived is decided and listed, and before the second. Checkout.com keeps keys for 24 hours, and after
 # an error of its own (5xx) not at all.
@@ -102,7 +106,7 @@ class CheckoutAcquirer:
         channel, city = settings.CHECKOUT_PROCESSING_CHANNEL, settings.CHECKOUT_CITY
         body = request_bodies.payment(order, card=card, channel=channel, city=city)
         try:
-            made = self._client.post("/payments", body, key=str(order.id), deadline=self._client.deadline())
+            made = self._made(order, body, self._client.deadline())
         except Refused as refused:
             _raise_if_blocked(refused, also=HTTPStatus.FORBIDDEN)
             return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
@@ -155,6 +159,43 @@ class CheckoutAcquirer:
 
     # Authorisations
 
+    def _made(self, order: CardOrder, body: Document, deadline: Deadline) -> Document:
+        """Send a payment, and once more with its key if there is no answer, and return it.
+
+        The card is only here, so this can't be done later. After an answer, whichever, it isn't: keys of errors aren't kept.
+
+        :raises Refused: nothing happened
+        :raises AnswerLost: it may or may not have been carried out
+        """
+        post = partial(self._client.post, "/payments", body, key=str(order.id), deadline=deadline)
+        try:
+            return post(reserve=REPEAT_NEEDS + MARGIN)
+        except NotAnswered:
+            if deadline.left < REPEAT_NEEDS:
+                raise
+        try:
+            made = post()
+        except Refused:  # which doesn't say what became of the first
+            raise AnswerLost from None
+        self._require_one(order, deadline)
+        return made
+
+    def _require_one(self, order: CardOrder, deadline: Deadline) -> None:
+        """Check that a repeat made no second payment: an attempt that failed at theirs may have had an effect.
+
+        :raises AnswerLost: there are several
+        """
+        try:
+            found = payments.of_order(self._client, order.id, deadline=deadline)
+        except AnswerLost:
+            return
+        if len(found) > 1:
+            self._several(order)
+
+    def _several(self, order: CardOrder) -> NoReturn:
+        log.error("several payments with our reference", id=str(order.id))
+        raise AnswerLost
+
     def _payment(self, order: CardOrder, deadline: Deadline) -> Document:
         """Return the payment of an order.
 
@@ -165,8 +206,7 @@ class CheckoutAcquirer:
             return payments.with_id(self._client, order.acquirer_reference, deadline=deadline)
         found = payments.of_order(self._client, order.id, deadline=deadline)
         if len(found) > 1:
-            log.error("several payments with our reference", id=str(order.id), found=len(found))
-            raise AnswerLost
+            self._several(order)
         if not found:
             raise NoRecord
         return found[0]
@@ -188,14 +228,16 @@ class CheckoutAcquirer:
     def _refused(
         self, payment: str, operation: OperationOrder, refused: Refused, deadline: Deadline
     ) -> RailAnswer:
-        """Return the outcome of an operation that was refused, unless it only came too early.
+        """Return the outcome of an operation that was refused: perhaps an earlier attempt did it, or it isn't needed.
 
-        :raises AnswerLost: it is a refund of a payment whose automatic capture is to follow
+        :raises AnswerLost: it only came too early, as a refund before the automatic capture does
         """
         found = answers.of_operation(operation, payments.actions_of(self._client, payment, deadline=deadline))
         if found is not None:
             return found
         state = payments.with_id(self._client, payment, deadline=deadline).get("status")
+        if operation.kind == "void" and state in answers.ENDED:
+            return RailAnswer(outcome=codes.approved(""))  # it has expired, or was voided elsewhere
         if operation.kind == "refund" and state == answers.AUTHORIZED:
             raise AnswerLost
         return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))

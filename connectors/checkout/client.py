@@ -25,9 +25,6 @@ log = structlog.get_logger("sluice.checkout")
 
 Document: TypeAlias = dict[str, Any]
 
-# A request without an answer is repeated once, with its key, if this many seconds are left. The first attempt ends early
-# enough for it, with a margin for the time that ending it takes.
-REPEAT_NEEDS, MARGIN = 3.0, 0.2
 # A request that meets the rate limit is sent again for this long, in seconds.
 RATE_LIMIT_PATIENCE = 2.0
 FIRST_PAUSE = 0.2  # seconds; doubled each time, with jitter
@@ -54,6 +51,10 @@ class Refused(Exception):
     def __init__(self, status: int, error_codes: tuple[str, ...] = ()) -> None:
         super().__init__(status, *error_codes)
         self.status, self.error_codes = status, error_codes
+
+
+class NotAnswered(AnswerLost):
+    """There was no answer at all, such as after a time-out or a cut connection."""
 
 
 class NotFound(Exception):
@@ -137,36 +138,26 @@ class CheckoutClient:
             self._lose("GET", path, answer)
         return answer.content
 
-    def post(self, path: str, document: Document, *, key: str, deadline: Deadline) -> Document:
+    def post(
+        self, path: str, document: Document, *, key: str, deadline: Deadline, reserve: float = 0.0
+    ) -> Document:
         """Send an order and return its answer, whatever it says. `key` is its idempotency key.
 
-        Without an answer the order is sent once more. A repeat is only believed if it succeeds: a refusal of it doesn't say
-        what became of the first.
+        `reserve` seconds of the deadline are left for a repeat, unless less would be left for this attempt.
 
         :raises Refused: nothing happened
+        :raises NotAnswered: there is no answer at all, so that the order may be repeated with its key
         :raises AnswerLost: it may or may not have been carried out
         """
         body = json.dumps(document).encode()
         try:
-            answer = self._send("POST", path, body, key=key, deadline=deadline, reserve=REPEAT_NEEDS + MARGIN)
+            answer = self._send("POST", path, body, key=key, deadline=deadline, reserve=reserve)
         except NoAnswer as reason:
-            if deadline.left < REPEAT_NEEDS:
-                self._lose("POST", path, reason=str(reason))
-        else:
-            if answer.is_refusal or answer.had_no_effect:
-                self._log("order refused", "POST", path, answer)
-                raise Refused(answer.status, answer.error_codes)
-            return self._document(path, answer)
-        return self._repeat(path, body, key=key, deadline=deadline)
-
-    def _repeat(self, path: str, body: bytes, *, key: str, deadline: Deadline) -> Document:
-        try:
-            answer = self._send("POST", path, body, key=key, deadline=deadline)
-        except NoAnswer as reason:
-            self._lose("POST", path, reason=str(reason))
-        return self._document(path, answer)
-
-    def _document(self, path: str, answer: _Answer) -> Document:
+            self._log("not answered", "POST", path, None, reason=str(reason))
+            raise NotAnswered from None
+        if answer.is_refusal or answer.had_no_effect:
+            self._log("order refused", "POST", path, answer)
+            raise Refused(answer.status, answer.error_codes)
         if not answer.is_success or not isinstance(answer.content, dict):
             self._lose("POST", path, answer)
         found: Document = answer.content
@@ -176,8 +167,6 @@ class CheckoutClient:
         self, method: str, path: str, body: bytes, *, key: str, deadline: Deadline, reserve: float = 0.0
     ) -> _Answer:
         """Send a request, and again while the rate limit refuses it.
-
-        `reserve` seconds of the deadline are kept for a repeat, unless less would be left for this attempt.
 
         :raises NoAnswer: no answer arrived in time
         """

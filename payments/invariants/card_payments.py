@@ -77,11 +77,12 @@ INVARIANTS = (
     ),
     Invariant(
         name="trace_numbers_are_unique",
-        rule="No two card transactions or operations share an RRN. RRNs repeat only after ten years.",
+        rule="No two card transactions or operations share an RRN of ours. RRNs repeat only after ten years.",
         sql="""
             SELECT 'RRN ' || rrn || ': ' || count(*) || ' messages'
             FROM (
                 SELECT retrieval_reference_number AS rrn, created_at FROM payments_transaction
+                WHERE acquirer_reference = ''
                 UNION ALL
                 SELECT retrieval_reference_number, created_at FROM payments_cardoperation
             ) message
@@ -90,12 +91,12 @@ INVARIANTS = (
     ),
     Invariant(
         name="trace_numbers_match_their_rrn",
-        rule="The last six digits of an RRN are its message's STAN.",
+        rule="The last six digits of an RRN of ours are its message's STAN. An acquirer with identifiers of its own has its RRN.",
         sql="""
             SELECT 'RRN ' || rrn || ', STAN ' || stan
             FROM (
                 SELECT retrieval_reference_number AS rrn, system_trace_audit_number AS stan
-                FROM payments_transaction payment
+                FROM payments_transaction payment WHERE acquirer_reference = ''
                 UNION ALL
                 SELECT retrieval_reference_number, system_trace_audit_number FROM payments_cardoperation operation
             ) message

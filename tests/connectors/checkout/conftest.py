@@ -1,7 +1,15 @@
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from connectors.checkout.simulator.simulator import Simulator
+from kit.connectors import connectors
+from kit.db import clock as clocks
+from payments import rails
+from payments.rails.protocol import CardAcquirer
 from tests.connectors.checkout.client import Client
+from tests.connectors.checkout.connecting import InProcess, configure
 
 
 class Inbox:
@@ -31,3 +39,31 @@ def simulator(inbox):
 @pytest.fixture
 def client(simulator):
     return Client(simulator)
+
+
+@pytest.fixture
+def transport(settings, simulator):
+    """Route the service's card payments to the simulator."""
+    connectors._made.cache_clear()
+    configure(settings)
+    settings.CARD_ACQUIRER = "checkout"
+    made = connectors.make(rails.ACQUIRERS["checkout"], protocol=CardAcquirer)
+    made._client._transport = InProcess(simulator)
+    made._client.pause = simulator.clock.advance
+    yield made._client._transport
+    connectors._made.cache_clear()
+
+
+@pytest.fixture
+def pass_time(monkeypatch, simulator):
+    """Return a function that moves the clocks of the service and of the simulator."""
+    moment = timezone.now()
+
+    def advance(seconds):
+        nonlocal moment
+        moment += timedelta(seconds=seconds)
+        simulator.clock.advance(seconds)
+
+    monkeypatch.setattr(timezone, "now", lambda: moment)
+    monkeypatch.setattr(clocks, "_ask_database", lambda: moment)
+    return advance

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from connectors.checkout import cards
 from connectors.checkout import client as calls
 from kit.connectors.http_client import HttpAnswer, NoAnswer
 from payments.rails.protocol import AnswerLost, RailBlocked
@@ -35,8 +36,8 @@ class TestLostAnswer:
 
         assert acquirer.authorise(order(), card=card()).outcome.is_success
 
-        assert sent(connection) == ["POST payments"] * 2
-        keys = {headers["Cko-Idempotency-Key"] for *_, headers in connection[1].sent}
+        assert sent(connection) == ["POST payments", "POST payments", "GET payments"]
+        keys = {headers["Cko-Idempotency-Key"] for *_, headers in connection[1].sent[:2]}
         assert (len(keys), made(simulator)) == (1, 1)
 
     def test_is_repeated_only_once(self, connection, acquirer, simulator):
@@ -47,13 +48,27 @@ class TestLostAnswer:
 
         assert sent(connection) == ["POST payments"] * 2
 
+    def test_repeat_that_made_a_second_payment_is_for_staff(self, acquirer, simulator, caplog):
+        """Their server fails after the effect and cuts the connection, so that the key isn't kept."""
+        made = order()
+        simulator.account.delays.change({"idempotency_key": -1})
+        simulator.plan.add("authorise: cut")
+        with pytest.raises(AnswerLost):
+            acquirer.authorise(made, card=card())
+
+        with pytest.raises(AnswerLost):
+            acquirer.query(made)
+
+        assert len(simulator.account.payments) == 2
+        assert "several payments with our reference" in caplog.text
+
     def test_repeat_gets_the_link_of_the_challenge(self, acquirer, simulator):
         simulator.plan.add("authorise: cut")
 
         assert acquirer.authorise(order(three_ds=SECURE), card=card()).action.url
 
     def test_is_not_repeated_without_time(self, settings, simulator):
-        acquirer, transport = connected(settings, simulator, TIMEOUT=calls.REPEAT_NEEDS - 0.1)
+        acquirer, transport = connected(settings, simulator, TIMEOUT=cards.REPEAT_NEEDS - 0.1)
         simulator.plan.add("authorise: lose")
 
         with pytest.raises(AnswerLost):

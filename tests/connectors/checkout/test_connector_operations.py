@@ -85,22 +85,8 @@ class TestEachKind:
 
         assert (outcome.code, outcome.gateway_code) == ("20051", "20051")
 
-    @pytest.mark.parametrize("fault", ["swallow", "lose", "cut", "lose_and_cut", "half"])
-    def test_lost_answer_is_repeated_with_the_same_key(self, acquirer, simulator, authorise, kind, fault):
-        made, asked = authorise(kind), operation(kind)
-        simulator.plan.add(f"{CALLS[kind]}: {fault}")
-
-        accepted = acquirer.operate(made, asked)
-        simulator.clock.advance(2)
-
-        assert accepted.acquirer_reference
-        assert acquirer.query_operation(made, asked).outcome.is_success
-        assert len(simulator.account.payments[made.acquirer_reference].actions) == (
-            3 if kind == "refund" else 2
-        )
-
-    @pytest.mark.parametrize("fault", ["error_after 502", "garbage"])
-    def test_unknown_answer_is_looked_up(self, acquirer, simulator, authorise, kind, fault):
+    @pytest.mark.parametrize("fault", ["error_after 502", "garbage", "swallow", "cut", "half"])
+    def test_lost_answer_is_looked_up(self, acquirer, simulator, authorise, kind, fault):
         made, asked = authorise(kind), operation(kind)
         simulator.plan.add(f"{CALLS[kind]}: {fault}")
         with pytest.raises(AnswerLost):
@@ -109,11 +95,12 @@ class TestEachKind:
 
         assert acquirer.query_operation(made, asked).outcome.is_success
 
+    @pytest.mark.parametrize("fault", ["error 503", "lose", "lose_and_cut"])
     def test_that_never_arrived_is_sent_again_when_it_would_be_listed(
-        self, acquirer, simulator, authorise, kind
+        self, acquirer, simulator, authorise, kind, fault
     ):
         made, asked = authorise(kind), operation(kind)
-        simulator.plan.add(f"{CALLS[kind]}: error 503")
+        simulator.plan.add(f"{CALLS[kind]}: {fault}")
         with pytest.raises(AnswerLost):
             acquirer.operate(made, asked)
         with pytest.raises(AnswerLost):
@@ -135,14 +122,16 @@ class TestEachKind:
 
         assert f"POST {CALLS[kind]}" not in connection[1].calls()
 
-    def test_of_another_payment_state_is_refused(self, acquirer, simulator, authorise, kind):
+    def test_of_a_payment_that_is_over_is_refused_unless_it_is_a_void(
+        self, acquirer, simulator, authorise, kind
+    ):
         made = authorise(kind)
         acquirer.operate(made, operation("refund" if kind == "refund" else "void"))
         simulator.clock.advance(2)
 
         outcome = acquirer.operate(made, operation(kind)).outcome
 
-        assert (outcome.code, outcome.gateway_code) == ("20030", "")
+        assert (outcome.code, outcome.gateway_code) == ("10000" if kind == "void" else "20030", "")
 
     def test_of_a_payment_that_is_not_visible_is_unknown(self, acquirer, simulator, authorise, kind):
         made = authorise(kind)
@@ -196,6 +185,17 @@ class TestCapture:
 
         with pytest.raises(AnswerLost):
             answers.of_operation(asked, [action])
+
+
+class TestVoid:
+    def test_of_an_authorisation_that_has_expired_there_is_done(self, acquirer, simulator, authorise):
+        made = authorise("void")
+        simulator.clock.advance(7 * 24 * 3600)
+
+        assert acquirer.operate(made, operation("void")).outcome.is_success
+
+    def test_of_a_captured_payment_is_refused(self, acquirer, authorise):
+        assert acquirer.operate(authorise("refund"), operation("void")).outcome.code == "20030"
 
 
 class TestRefund:

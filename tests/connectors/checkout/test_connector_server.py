@@ -2,7 +2,7 @@
 
 import pytest
 
-from connectors.checkout import client
+from connectors.checkout import cards
 from connectors.checkout.cards import CheckoutAcquirer
 from payments.rails.protocol import AnswerLost
 from tests.connectors.checkout.connecting import SECURE, card, configure, order
@@ -51,7 +51,7 @@ def test_hanging_call_ends_in_time_and_is_looked_up(settings, server, simulator)
 
 
 def test_hanging_first_attempt_is_repeated_in_time(settings, server, simulator, monkeypatch):
-    monkeypatch.setattr(client, "REPEAT_NEEDS", 0.5)
+    monkeypatch.setattr(cards, "REPEAT_NEEDS", 0.5)
     configure(settings, url=server.url, TIMEOUT=1.5)
     acquirer = CheckoutAcquirer()
     simulator.plan.add("authorise: swallow")

@@ -1,0 +1,124 @@
+"""Card payments at Checkout.com through the whole service: signed requests in, rows, answers and their books out."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from payments.models import CardOperation, Transaction
+from tests import orders
+from tests.connectors.checkout.connecting import GOOD_CARD
+
+PAYMENTS = "/api/payments"
+LOW_ON_FUNDS, LOST = "4544249167673670", "4941202060999329"
+
+
+@pytest.fixture
+def pay(api, transport):
+    def send(number=GOOD_CARD, **changes):
+        return api.post(
+            PAYMENTS, orders.card_payment(source=orders.card_source(pan=number, cvv="100"), **changes)
+        )
+
+    return send
+
+
+def requery():
+    call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+
+
+def books(simulator):
+    [payment] = simulator.books()["payments"].values()
+    return payment
+
+
+class TestPayment:
+    def test_succeeds_and_is_charged_once(self, pay, simulator):
+        answer = pay()
+
+        simulator.clock.advance(2)
+        stored = Transaction.objects.get()
+        assert (answer.status_code, answer.json()["status"]) == (201, "success")
+        assert answer.json()["gateway_code"] == "10000"
+        assert stored.acquirer_reference in simulator.account.payments
+        assert stored.account == f"checkout:{simulator.identity.channel}"
+        assert books(simulator)["charged"] == stored.amount_captured == stored.amount
+
+    @pytest.mark.parametrize(
+        ("number", "code", "theirs", "advice"),
+        [(LOW_ON_FUNDS, "20051", "20051", "retry"), (LOST, "20041", "30041", "do_not_retry")],
+    )
+    def test_declined_has_our_code_and_theirs(self, pay, number, code, theirs, advice):
+        answer = pay(number).json()
+
+        assert (answer["status"], answer["response_code"], answer["gateway_code"]) == ("failed", code, theirs)
+        assert answer["gateway_recommendation"] == advice
+        assert not answer.get("authorization_code")
+
+    def test_lost_answer_stays_pending_until_it_is_looked_up(self, pay, api, simulator):
+        simulator.plan.add("authorise: error_after 502")
+
+        answer = pay().json()
+        requery()
+
+        assert answer["status"] == "pending"
+        assert api.get(f"{PAYMENTS}/{answer['reference']}").json()["status"] == "success"
+        assert len(simulator.account.payments) == 1
+
+    def test_that_never_arrived_stays_pending(self, pay, api, simulator):
+        simulator.plan.add("authorise: error 503")
+
+        answer = pay().json()
+        requery()
+
+        assert api.get(f"{PAYMENTS}/{answer['reference']}").json()["status"] == "pending"
+
+    @pytest.mark.parametrize(
+        ("changes", "field"),
+        [({"amount": 1_000_000_000}, "amount"), ({"currency": "USD"}, "currency")],
+    )
+    def test_that_can_never_be_taken_is_refused_and_not_stored(self, pay, transport, changes, field):
+        answer = pay(**changes)
+
+        assert (answer.status_code, answer.json()["code"]) == (400, "not_supported")
+        assert [each["field"] for each in answer.json()["errors"]] == [field]
+        assert (transport.sent, Transaction.objects.count()) == ([], 0)
+
+
+class TestOperations:
+    @pytest.mark.parametrize(("path", "status"), [("capture", "success"), ("void", "failed")])
+    def test_capture_and_void_end_when_they_are_decided(self, pay, api, simulator, path, status):
+        payment = pay(capture=False).json()
+        api.post(f"{PAYMENTS}/{payment['reference']}/{path}")
+
+        simulator.clock.advance(2)
+        requery()
+
+        stored = CardOperation.objects.get()
+        assert api.get(f"{PAYMENTS}/{payment['reference']}").json()["status"] == status
+        assert (stored.status, stored.acquirer_reference[:4]) == ("success", "act_")
+        assert books(simulator)["reserved"] == 0
+
+    def test_refund_is_pending_until_it_is_decided(self, pay, api, simulator):
+        payment = pay().json()
+        simulator.clock.advance(2)
+
+        refund = api.post(
+            f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "refund-1", "amount": 1_000}
+        )
+        simulator.clock.advance(2)
+        requery()
+
+        assert (refund.status_code, refund.json()["status"]) == (201, "pending")
+        assert Transaction.objects.get().amount_refunded == 1_000
+        assert books(simulator)["refunded"] == 1_000
+
+
+class TestCheck:
+    def test_card_is_verified(self, api, transport):
+        source = orders.card_source(type="CARD", pan=GOOD_CARD, cvv="100")
+
+        answer = api.post(PAYMENTS, orders.card_check(source=source))
+
+        assert (answer.status_code, answer.json()["status"]) == (201, "success")
+        assert transport.sent[0][2]["amount"] == 0
