@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -131,11 +131,7 @@ class CheckoutAcquirer:
         found = self._payments(order, deadline)
         if not found:
             raise NoRecord
-        unfinished = [each for each in found if not reversals.is_over(each)]
-        for payment in unfinished:
-            with suppress(AnswerLost):
-                reversals.take_step(self._client, payment, of=order.id, deadline=deadline)
-        if unfinished:
+        if not reversals.take_steps(self._client, found, of=order.id, deadline=deadline):
             raise AnswerLost  # the steps are decided later
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
@@ -177,39 +173,39 @@ class CheckoutAcquirer:
             made = post()
         except Refused:  # which doesn't say what became of the first
             raise AnswerLost from None
-        self._require_one(order, deadline)
+        with suppress(AnswerLost):
+            # An attempt that failed at theirs may have had an effect, although its key wasn't kept.
+            self._reverse_others(
+                order, made, payments.of_order(self._client, order.id, deadline=deadline), deadline
+            )
         return made
 
-    def _require_one(self, order: CardOrder, deadline: Deadline) -> None:
-        """Check that a repeat made no second payment: an attempt that failed at theirs may have had an effect.
-
-        :raises AnswerLost: there are several
-        """
-        try:
-            found = payments.of_order(self._client, order.id, deadline=deadline)
-        except AnswerLost:
-            return
-        if len(found) > 1:
-            self._several(order)
-
-    def _several(self, order: CardOrder) -> NoReturn:
-        log.error("several payments with our reference", id=str(order.id))
-        raise AnswerLost
-
     def _payment(self, order: CardOrder, deadline: Deadline) -> Document:
-        """Return the payment of an order.
+        """Return the payment of an order. If there are several, it is the oldest that is approved.
 
         :raises NoRecord: there is none at present
-        :raises AnswerLost: there are several, which staff must see, or there is no readable answer
+        :raises AnswerLost: there is no readable answer
         """
         if order.acquirer_reference:
             return payments.with_id(self._client, order.acquirer_reference, deadline=deadline)
         found = payments.of_order(self._client, order.id, deadline=deadline)
-        if len(found) > 1:
-            self._several(order)
         if not found:
             raise NoRecord
-        return found[0]
+        ours = min(
+            reversed(found), key=lambda each: (reversals.is_over(each), each.get("approved") is not True)
+        )
+        self._reverse_others(order, ours, found, deadline)
+        return ours
+
+    def _reverse_others(
+        self, order: CardOrder, ours: Document, found: list[Document], deadline: Deadline
+    ) -> None:
+        """Void or refund further payments of an order, which only an error at theirs can make. Staff see it in the log."""
+        others = [each for each in found if answers.payment_id(each) != answers.payment_id(ours)]
+        if others:
+            ids = " ".join(map(answers.payment_id, others))
+            log.error("several payments with our reference", id=str(order.id), reversing=ids)
+            reversals.take_steps(self._client, others, of=order.id, deadline=deadline)
 
     def _payments(self, order: CardOrder, deadline: Deadline) -> list[Document]:
         """Return every payment of an order. More than one is an error of theirs, and all of them are reversed."""

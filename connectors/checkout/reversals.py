@@ -4,6 +4,7 @@ Checkout.com decides voids and refunds later, and a capture can overtake a void.
 most one step for each payment, and the caller calls again.
 """
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -13,6 +14,7 @@ from connectors.checkout.answers import APPROVED, CARD_VERIFIED, DECLINED, ENDED
 from connectors.checkout.client import CheckoutClient, Deadline, Refused
 from connectors.checkout.payments import actions_of
 from connectors.checkout.references import reference_of
+from payments.rails.protocol import AnswerLost
 
 log = structlog.get_logger("sluice.checkout")
 
@@ -27,8 +29,17 @@ def is_over(payment: Document) -> bool:
     return payment.get("status") in OVER
 
 
-def take_step(client: CheckoutClient, payment: Document, *, of: UUID, deadline: Deadline) -> None:
-    """Order the void or refund of what is left of a payment. `of` is our order's id.
+def take_steps(client: CheckoutClient, found: list[Document], *, of: UUID, deadline: Deadline) -> bool:
+    """Order the next step for each of these payments, and return whether nothing is left of any. `of` is our order's id."""
+    unfinished = [payment for payment in found if not is_over(payment)]
+    for payment in unfinished:
+        with suppress(AnswerLost):
+            _take_step(client, payment, of=of, deadline=deadline)
+    return not unfinished
+
+
+def _take_step(client: CheckoutClient, payment: Document, *, of: UUID, deadline: Deadline) -> None:
+    """Order the void or refund of what is left of a payment.
 
     A payment that waits for its payer has nothing to void yet, so it is left as it is.
 

@@ -48,18 +48,20 @@ class TestLostAnswer:
 
         assert sent(connection) == ["POST payments"] * 2
 
-    def test_repeat_that_made_a_second_payment_is_for_staff(self, acquirer, simulator, caplog):
+    @pytest.mark.parametrize("capture", [True, False])
+    def test_second_payment_that_a_repeat_made_is_reversed(self, acquirer, simulator, caplog, capture):
         """Their server fails after the effect and cuts the connection, so that the key isn't kept."""
-        made = order()
-        simulator.account.delays.change({"idempotency_key": -1})
+        simulator.account.delays.change({"idempotency_key": -1, "operation": 0})
         simulator.plan.add("authorise: cut")
-        with pytest.raises(AnswerLost):
-            acquirer.authorise(made, card=card())
 
-        with pytest.raises(AnswerLost):
-            acquirer.query(made)
+        answer = acquirer.authorise(order(capture=capture), card=card())
 
-        assert len(simulator.account.payments) == 2
+        simulator.clock.advance(2)
+        books = simulator.books()["payments"]
+        ours, [other] = books.pop(answer.acquirer_reference), books.values()
+        assert answer.outcome.is_success
+        assert ours["charged" if capture else "reserved"] == 10_000
+        assert (other["reserved"], other["charged"] - other["refunded"]) == (0, 0)
         assert "several payments with our reference" in caplog.text
 
     def test_repeat_gets_the_link_of_the_challenge(self, acquirer, simulator):

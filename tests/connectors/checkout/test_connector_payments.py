@@ -306,15 +306,30 @@ class TestLookup:
 
         assert acquirer.query(made).outcome.is_success
 
-    def test_two_payments_of_one_reference_decide_nothing(self, acquirer, simulator):
+    def test_of_two_payments_the_oldest_approved_one_is_ours_and_the_other_is_reversed(
+        self, acquirer, simulator, caplog
+    ):
         made = order()
         simulator.plan.add("authorise: duplicate")
         acquirer.authorise(made, card=card())
 
-        with pytest.raises(AnswerLost) as lost:
-            acquirer.query(made)
+        answers_ = [acquirer.query(made)]
+        simulator.clock.advance(2)
+        answers_.append(acquirer.query(made))
 
-        assert not isinstance(lost.value, NoRecord)
+        first, second = simulator.account.payments.values()
+        assert {each.acquirer_reference for each in answers_} == {first.id}
+        assert all(each.outcome.is_success for each in answers_)
+        assert (first.status, second.status) == ("Authorized", "Voided")
+        assert f"'reversing': '{second.id}'" in caplog.text
+
+    def test_of_two_payments_a_declined_one_does_not_matter(self, acquirer, simulator):
+        made = order()
+        simulator.account.decisions["Authorization"].extend(["20005", "10000"])
+        simulator.plan.add("authorise: duplicate")
+        acquirer.authorise(made, card=card())
+
+        assert acquirer.query(made).outcome.is_success
 
     def test_known_payment_that_cannot_be_seen_is_unknown_and_not_missing(self, acquirer, simulator):
         made = order()

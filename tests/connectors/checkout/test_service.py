@@ -99,6 +99,17 @@ class TestOperations:
         assert (stored.status, stored.acquirer_reference[:4]) == ("success", "act_")
         assert books(simulator)["reserved"] == 0
 
+    def test_voided_authorisation_shows_no_mark_of_its_approval(self, pay, api, simulator):
+        payment = pay(capture=False).json()
+        api.post(f"{PAYMENTS}/{payment['reference']}/void")
+        simulator.clock.advance(2)
+        requery()
+
+        voided = api.get(f"{PAYMENTS}/{payment['reference']}").json()
+
+        assert (voided["status"], voided["response_code"]) == ("failed", "20090")
+        assert not {"gateway_code", "authorization_code"} & voided.keys()
+
     def test_refund_is_pending_until_it_is_decided(self, pay, api, simulator):
         payment = pay().json()
         simulator.clock.advance(2)
