@@ -168,7 +168,7 @@ LAST_OPERATION = Answer(
     "A capture or void that the acquirer declined. The authorisation is unchanged, and you can try again.",
     Field("kind", one_of(("capture", "void")), "What was declined.", "capture"),
     Field("status", one_of(("failed",)), "Always `failed`.", "failed"),
-    Field("gateway_code", TEXT, "The acquirer's own response code; may be empty.", "05"),
+    Field("gateway_code", TEXT, "The acquirer's own response code; may be empty.", "05", "full_gateway_code"),
 )  # fmt: skip
 PAYMENT = Answer(
     "Payment",

@@ -5,7 +5,9 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, Transaction, WatchedAuthorisation
+from payments.services import accepted_operations
+from payments.tasks import look_at_watches
 from tests import orders
 from tests.connectors.checkout.connecting import GOOD_CARD
 
@@ -85,7 +87,31 @@ class TestPayment:
         assert (transport.sent, Transaction.objects.count()) == ([], 0)
 
 
+@pytest.fixture
+def waits(monkeypatch, simulator):
+    """Wait for accepted captures and voids, as outside of tests. The simulator decides them at once."""
+    simulator.account.delays.change({"operation": 0})
+    monkeypatch.setattr(accepted_operations, "LONGEST_WAIT", 3.0)
+
+
 class TestOperations:
+    @pytest.mark.parametrize(("path", "status"), [("capture", "success"), ("void", "failed")])
+    def test_capture_and_void_are_answered_when_they_are_decided_soon(self, pay, api, waits, path, status):
+        payment = pay(capture=False).json()
+
+        answer = api.post(f"{PAYMENTS}/{payment['reference']}/{path}")
+
+        assert (answer.status_code, answer.json()["status"]) == (200, status)
+
+    def test_declined_capture_leaves_the_authorisation_and_has_their_code(self, pay, api, simulator, waits):
+        simulator.account.decisions["Capture"].append("20051")
+        payment = pay(capture=False).json()
+
+        answer = api.post(f"{PAYMENTS}/{payment['reference']}/capture").json()
+
+        assert answer["status"] == "pending"
+        assert answer["last_operation"] == {"kind": "capture", "status": "failed", "gateway_code": "20051"}
+
     @pytest.mark.parametrize(("path", "status"), [("capture", "success"), ("void", "failed")])
     def test_capture_and_void_end_when_they_are_decided(self, pay, api, simulator, path, status):
         payment = pay(capture=False).json()
@@ -123,6 +149,31 @@ class TestOperations:
         assert (refund.status_code, refund.json()["status"]) == (201, "pending")
         assert Transaction.objects.get().amount_refunded == 1_000
         assert books(simulator)["refunded"] == 1_000
+
+
+class TestWatch:
+    @pytest.mark.parametrize("capture", [True, False])
+    def test_payment_that_appears_after_it_failed_is_taken_back(
+        self, pay, api, simulator, pass_time, capture
+    ):
+        simulator.account.delays.change({"index": 3600})
+        simulator.plan.add("authorise: error_after 502")
+        payment = pay(capture=capture).json()
+        pass_time(30 * 60)
+        requery()
+        failed = api.get(f"{PAYMENTS}/{payment['reference']}").json()
+        assert (failed["status"], failed["response_code"]) == ("failed", "20030")
+        assert "gateway_code" not in failed
+
+        for _ in range(4):
+            pass_time(30 * 60)
+            look_at_watches()
+
+        theirs = books(simulator)
+        assert theirs["reserved"] == theirs["charged"] - theirs["refunded"] == 0
+        assert theirs["refunded" if capture else "voided"] == payment["amount"]
+        assert WatchedAuthorisation.objects.get().ended_at
+        call_command("check_ledger")
 
 
 class TestCheck:
