@@ -255,6 +255,15 @@ class TestConnectors:
         assert_refused(refused, f"{name} must be one of sandbox")
         assert "password" not in refused.stderr
 
+    @pytest.mark.parametrize("kind", ["pk_sbox_", "sk_test_", "sk_"])
+    def test_key_of_the_wrong_kind_or_environment_prevents_the_start(self, kind, tmp_path):
+        key = f"{kind}simulatorsimulatorsimulator"
+
+        refused = start({"SANDBOX_DATA": str(tmp_path), "CHECKOUT_SECRET_KEY": key})
+
+        assert_refused(refused, "CHECKOUT_SECRET_KEY must be a secret key of Checkout.com")
+        assert key not in refused.stderr
+
     @pytest.mark.parametrize(
         ("name", "value"),
         [
