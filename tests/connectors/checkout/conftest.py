@@ -8,8 +8,9 @@ from kit.connectors import connectors
 from kit.db import clock as clocks
 from payments import rails
 from payments.rails.protocol import CardAcquirer
+from tests import orders
 from tests.connectors.checkout.client import Client
-from tests.connectors.checkout.connecting import InProcess, configure
+from tests.connectors.checkout.connecting import GOOD_CARD, InProcess, configure
 
 
 class Inbox:
@@ -52,6 +53,17 @@ def transport(settings, simulator):
     made._client.pause = simulator.clock.advance
     yield made._client._transport
     connectors._made.cache_clear()
+
+
+@pytest.fixture
+def pay(api, transport):
+    """Return a function that sends a payment to the service."""
+
+    def send(number=GOOD_CARD, **changes):
+        source = orders.card_source(pan=number, cvv="100")
+        return api.post("/api/payments", orders.card_payment(source=source, **changes))
+
+    return send
 
 
 @pytest.fixture

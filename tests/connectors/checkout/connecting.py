@@ -2,7 +2,10 @@
 
 import json
 from datetime import timedelta
+from io import StringIO
 from uuid import uuid4
+
+from django.core.management import call_command
 
 from connectors.checkout.cards import CheckoutAcquirer
 from connectors.checkout.simulator.settings import Identity
@@ -103,3 +106,14 @@ def operation(kind, amount=10_000, *, age=timedelta(), **more):
         "created_at": clock.now() - age,
     }
     return OperationOrder(**given | more)
+
+
+def requery():
+    """Query everything whose outcome is unknown."""
+    call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+
+
+def books(simulator):
+    """Return what the simulator has of its only payment."""
+    [payment] = simulator.books()["payments"].values()
+    return payment

@@ -1,7 +1,5 @@
 """Card payments at Checkout.com through the whole service: signed requests in, rows, answers and their books out."""
 
-from io import StringIO
-
 import pytest
 from django.core.management import call_command
 
@@ -9,29 +7,10 @@ from payments.models import CardOperation, Transaction, WatchedAuthorisation
 from payments.services import accepted_operations
 from payments.tasks import look_at_watches
 from tests import orders
-from tests.connectors.checkout.connecting import GOOD_CARD
+from tests.connectors.checkout.connecting import GOOD_CARD, books, requery
 
 PAYMENTS = "/api/payments"
 LOW_ON_FUNDS, LOST = "4544249167673670", "4941202060999329"
-
-
-@pytest.fixture
-def pay(api, transport):
-    def send(number=GOOD_CARD, **changes):
-        return api.post(
-            PAYMENTS, orders.card_payment(source=orders.card_source(pan=number, cvv="100"), **changes)
-        )
-
-    return send
-
-
-def requery():
-    call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
-
-
-def books(simulator):
-    [payment] = simulator.books()["payments"].values()
-    return payment
 
 
 class TestPayment:

@@ -1,7 +1,6 @@
 """Whatever goes wrong between us and Checkout.com, both books say the same in the end."""
 
 import random
-from io import StringIO
 
 import pytest
 from django.core.management import call_command
@@ -10,7 +9,7 @@ from connectors.checkout.references import reference_of
 from payments.models import CardOperation, Transaction
 from payments.tasks import look_at_watches
 from tests import orders
-from tests.connectors.checkout.connecting import GOOD_CARD
+from tests.connectors.checkout.connecting import GOOD_CARD, requery
 
 PAYMENTS = "/api/payments"
 WORDS = [
@@ -50,7 +49,7 @@ def play(chance, api, simulator, pass_time):
 def settle(rounds, pass_time):
     for seconds in rounds:
         pass_time(seconds)
-        call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+        requery()
         look_at_watches()
 
 

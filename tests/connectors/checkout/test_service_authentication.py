@@ -1,0 +1,117 @@
+"""3-D Secure through the whole service: from our page to the issuer's, and back."""
+
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import call_command
+from django.test import Client as Browser
+
+from payments.tasks import expire_due, look_at_watches
+from tests.connectors.checkout.connecting import books, requery
+from tests.payers import AGENT
+
+PAYMENTS = "/api/payments"
+THREE_DS = {"enabled": True, "challenge_preference": "no_preference"}
+
+
+class Payer:
+    """A payer's browser, and the simulated issuer's page."""
+
+    def __init__(self, issuer):
+        self.issuer, self.browser = issuer, Browser(headers={"User-Agent": AGENT})
+
+    def follow(self, payment):
+        """Follow our link, which leads to the issuer."""
+        self.path = urlsplit(payment["redirect_link"]).path
+        answer = self.browser.get(self.path)
+        assert answer.status_code == 303
+        self.page = answer.headers["Location"]
+
+    def answer(self, result):
+        """Answer the issuer, and return the address that it leads back to."""
+        there = self.issuer.payer(self.page, result=result, password="Checkout1!")
+        return urlsplit(there.headers["Location"])
+
+    def come_back(self, address):
+        return self.browser.get(f"{address.path}?{address.query}")
+
+
+@pytest.fixture
+def payer(client):
+    return Payer(client)
+
+
+@pytest.fixture
+def payment(pay, payer):
+    """Return a payment whose payer is at the issuer's page."""
+    started = pay(**{"3ds": THREE_DS}).json()
+    assert started["status"] == "pending"
+    payer.follow(started)
+    return started
+
+
+def outcome(api, payment):
+    found = api.get(f"{PAYMENTS}/{payment['reference']}").json()
+    return found["status"], found["response_code"], found.get("gateway_code", "")
+
+
+def let_pass(pass_time, *minutes):
+    for each in minutes:
+        pass_time(each * 60)
+        expire_due()
+        requery()
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [("approve", ("success", "10000", "10000")), ("decline", ("failed", "20151", "20151"))],
+)
+def test_answer_of_the_payer_decides(api, payment, payer, result, expected):
+    shown = payer.come_back(payer.answer(result))
+
+    assert outcome(api, payment) == expected
+    assert shown.status_code < 400
+
+
+def test_return_without_an_answer_proves_nothing(api, payment, payer, simulator):
+    """The payer can call the address of the return with any parameters."""
+    [session] = simulator.account.sessions
+
+    payer.browser.get(f"{payer.path}/return?cko-session-id={session}&status=success")
+
+    assert outcome(api, payment)[0] == "pending"
+
+
+def test_payer_who_never_comes_back_is_found_by_the_query(api, payment, payer, pass_time):
+    payer.answer("approve")
+
+    let_pass(pass_time, 15, 1)
+
+    assert outcome(api, payment) == ("success", "10000", "10000")
+
+
+def test_challenge_that_ends_there_fails_here(api, payment, pass_time):
+    let_pass(pass_time, 15, 1)
+
+    assert outcome(api, payment) == ("failed", "20151", "20152")
+
+
+def test_late_approval_of_a_challenge_that_was_given_up_is_taken_back(
+    api, payment, payer, simulator, pass_time
+):
+    simulator.account.variants.change({"abandoned_challenge": "pending"})
+    [waiting] = simulator.account.payments.values()
+    waiting.challenge_ends += timedelta(days=1)
+    let_pass(pass_time, 15, 1, 5, 15)
+    assert outcome(api, payment)[:2] == ("failed", "20030")
+
+    payer.answer("approve")
+    for _ in range(4):
+        pass_time(30 * 60)
+        look_at_watches()
+
+    theirs = books(simulator)
+    assert theirs["reserved"] == theirs["charged"] - theirs["refunded"] == 0
+    assert theirs["charged"] > 0
+    call_command("check_ledger")
