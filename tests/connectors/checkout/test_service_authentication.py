@@ -8,8 +8,10 @@ from django.core.management import call_command
 from django.test import Client as Browser
 
 from payments.tasks import expire_due, look_at_watches
-from tests.connectors.checkout.connecting import books, requery
+from tests import orders
+from tests.connectors.checkout.connecting import GOOD_CARD, books, requery
 from tests.payers import AGENT
+from tests.payers import Payer as LinkPayer
 
 PAYMENTS = "/api/payments"
 THREE_DS = {"enabled": True, "challenge_preference": "no_preference"}
@@ -115,3 +117,21 @@ def test_late_approval_of_a_challenge_that_was_given_up_is_taken_back(
     assert theirs["reserved"] == theirs["charged"] - theirs["refunded"] == 0
     assert theirs["charged"] > 0
     call_command("check_ledger")
+
+
+def test_payer_of_a_payment_link_goes_to_the_issuer_and_comes_back_to_the_receipt(
+    api, transport, client, settings
+):
+    settings.PROXIES_IN_FRONT = 1
+    link = api.post("/api/payment-links", orders.payment_link()).json()
+    visitor = LinkPayer("192.0.2.1")
+    checkout = visitor.begin(link["url"])
+
+    ours = visitor.pay_by_card(checkout, GOOD_CARD)
+    issuers = visitor.get(urlsplit(ours.headers["Location"]).path)
+    there = client.payer(issuers.headers["Location"], result="approve", password="Checkout1!")
+    address = urlsplit(there.headers["Location"])
+    visitor.get(f"{address.path}?{address.query}")
+
+    assert visitor.state(checkout) == "paid"
+    assert transport.sent[0][2]["3ds"]["enabled"] is True
