@@ -1,5 +1,7 @@
 """Our connector over HTTP: connections, time-outs and answers that break off."""
 
+from dataclasses import replace
+
 import pytest
 
 from connectors.checkout import cards
@@ -37,6 +39,18 @@ def test_connection_that_breaks_is_repeated(acquirer, simulator, fault):
     assert acquirer.authorise(order(), card=card()).outcome.is_success
 
     assert len(simulator.account.payments) == 1
+
+
+def test_answer_that_is_sent_twice_is_not_taken_for_the_next_one(acquirer, simulator):
+    simulator.plan.add("authorise: twice", "get_payment: twice")
+    first, second = order(amount=10_000), order(amount=20_000)
+
+    answers = [acquirer.authorise(each, card=card()) for each in (first, second)]
+
+    assert answers[0].acquirer_reference != answers[1].acquirer_reference
+    assert all(each.outcome.is_success for each in answers)
+    for made, answer in zip((first, second), answers, strict=True):
+        assert acquirer.query(replace(made, acquirer_reference=answer.acquirer_reference)) == answer
 
 
 def test_hanging_call_ends_in_time_and_is_looked_up(settings, server, simulator):
