@@ -4,13 +4,25 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from prometheus_client import Histogram
+from prometheus_client import Gauge, Histogram
 
 RAIL_SECONDS = Histogram(
     "sluice_rail_duration_seconds",
     "Calls to a connector, by result: answered, or the name of the exception.",
     ["connector", "call", "result"],
     buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+BREAKERS_OPEN = Gauge(
+    "sluice_rail_breakers_open",
+    "Processes that make no calls to a provider for now, because it doesn't answer or refuses the account.",
+    ["connector"],
+    multiprocess_mode="livesum",
+)
+TOKEN_WAIT_SECONDS = Histogram(
+    "sluice_rail_token_wait_seconds",
+    "Waits for a provider's rate limit, of calls for payments and of queries.",
+    ["connector", "call"],
+    buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5),
 )
 
 

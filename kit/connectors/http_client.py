@@ -28,6 +28,10 @@ class NoAnswer(Exception):
     """No readable answer arrived in time. The call may still have taken effect."""
 
 
+class NoRoom(NoAnswer):
+    """Too many calls are in progress. This one wasn't made."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """A call. The repr hides headers and body, which may have secrets."""
@@ -66,7 +70,7 @@ class HttpClient:
         :raises NoAnswer: no answer arrived in time, or it is too long
         """
         if not self._slots.acquire(blocking=False):
-            raise NoAnswer("too many calls in progress")
+            raise NoRoom("too many calls in progress")
         call = _Call()
         threading.Thread(target=self._work, args=(call, request, timeout), daemon=True).start()
         try:
