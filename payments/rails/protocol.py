@@ -28,6 +28,10 @@ class NoRecord(AnswerLost):
     """The acquirer knows no such authorisation at present. It may appear later."""
 
 
+class RateLimited(AnswerLost):
+    """The provider's rate limit leaves no call for this query at the moment. It wasn't asked."""
+
+
 class RailBlocked(AnswerLost):
     """The provider refuses our account, not this order: a key, a permission, a limit, a lack of balance.
 

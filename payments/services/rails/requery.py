@@ -18,7 +18,7 @@ from django.db import transaction as database
 from kit.db.clock import database_now
 from payments.models import AlreadyTransitioned, CardOperation, Transaction, retry_window
 from payments.rails import AnotherAccount, RailUnavailable
-from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, NoRecord, RailAnswer
+from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, NoRecord, RailAnswer, RateLimited
 from payments.services import operations, transitions
 from payments.services.cards import authorisation_reversals, unrecorded_authorisations
 from payments.services.intents import FIRST_QUERY_AFTER
@@ -57,6 +57,8 @@ INTERVALS = (
 MAX_STORAGE_FAILURES = 3
 # Before the next check whether the account of an order is configured again. Its rail isn't queried until then.
 ACCOUNT_INTERVAL = timedelta(minutes=2)
+# Before the next query of what the rate limit left no call for.
+RATE_LIMIT_INTERVAL = timedelta(seconds=5)
 SLOT_INTERVAL = 0.05  # seconds between two checks for a free slot
 PAYER_WAITS = 2.0  # seconds that a payer's page waits for the answer to a query
 RUN_TIME = 1.0  # seconds that a scheduled run collects answers, so that it doesn't delay other tasks
@@ -264,6 +266,9 @@ class _Run:
         except AnotherAccount:
             _schedule_next_query(subject, now=now, wait=ACCOUNT_INTERVAL)
             return False
+        except RateLimited:
+            _schedule_next_query(subject, now=now, wait=RATE_LIMIT_INTERVAL)
+            return False
         except (AnswerLost, RailUnavailable):
             pass
         except Exception as error:
@@ -285,7 +290,7 @@ class _Run:
 
     def _record_outage(self, reply: Reply, *, now: datetime) -> None:
         lane = reply.call.lane
-        if isinstance(reply.error, AnotherAccount):
+        if isinstance(reply.error, AnotherAccount | RateLimited):
             return  # the rail wasn't asked
         is_answered = reply.error is None or isinstance(reply.error, NoRecord)
         if not is_answered and isinstance(reply.error, AnswerLost | RailUnavailable):

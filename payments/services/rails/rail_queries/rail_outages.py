@@ -16,8 +16,6 @@ from payments.models import RailSilence
 from payments.services.rails.rail_queries.query_leases import Lane
 
 PROBE_INTERVAL = timedelta(minutes=1)
-LONGEST_PROBE_INTERVAL = timedelta(hours=1)
-PROBES = 10  # the interval is the duration of the outage divided by this, within the two limits above
 # Outcomes that are older than this at the beginning of a outage are not queried early.
 BEFORE_OUTAGE = timedelta(hours=6)
 # A single lost answer is not an outage, so no queries are brought forward after it.
@@ -36,8 +34,7 @@ def record_outage(lane: Lane, *, now: datetime) -> None:
 
 def may_probe(outage: RailSilence, *, now: datetime) -> bool:
     """Return whether this process may query early. Only one process may in each interval."""
-    interval = min(max((now - outage.since) / PROBES, PROBE_INTERVAL), LONGEST_PROBE_INTERVAL)
-    last = RailSilence.objects.filter(lane=outage.lane, probed_at__lte=now - interval)
+    last = RailSilence.objects.filter(lane=outage.lane, probed_at__lte=now - PROBE_INTERVAL)
     return last.update(probed_at=now) > 0
 
 
