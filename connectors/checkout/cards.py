@@ -77,7 +77,9 @@ class CheckoutAcquirer:
         missing = [name for name in REQUIRED if not getattr(settings, name)]
         if missing:
             raise ImproperlyConfigured(f"Checkout.com needs {' and '.join(missing)}.")
-        access = Access(settings.CHECKOUT_URL, settings.CHECKOUT_SECRET_KEY, settings.CHECKOUT_TIMEOUT)
+        access = Access(
+            self.account, settings.CHECKOUT_URL, settings.CHECKOUT_SECRET_KEY, settings.CHECKOUT_TIMEOUT
+        )
         self._client = CheckoutClient(access, transport or HttpClient(ca_file=settings.CHECKOUT_CA_FILE))
 
     @cached_property
@@ -97,7 +99,7 @@ class CheckoutAcquirer:
         )
 
     def is_available(self) -> bool:
-        return self._client.has_room()
+        return self._client.is_available()
 
     def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
         if clock.now() - order.created_at > SEND_WITHIN:
@@ -108,7 +110,7 @@ class CheckoutAcquirer:
         try:
             made = self._made(order, body, self._client.deadline())
         except Refused as refused:
-            _raise_if_blocked(refused, also=HTTPStatus.FORBIDDEN)
+            self._raise_if_blocked(refused, also=HTTPStatus.FORBIDDEN)
             return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
         return answers.of_payment(order, made)
 
@@ -119,7 +121,7 @@ class CheckoutAcquirer:
         return self.query(order)
 
     def query(self, order: CardOrder) -> RailAnswer:
-        deadline = self._client.deadline()
+        deadline = self._client.deadline(of_query=True)
         payment = self._payment(order, deadline)
         actions = partial(payments.actions_of, self._client, answers.payment_id(payment), deadline=deadline)
         return answers.of_payment(order, payment, actions=actions)
@@ -127,7 +129,7 @@ class CheckoutAcquirer:
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
         if order.amount == 0:
             return  # a card check reserves nothing
-        deadline = self._client.deadline()
+        deadline = self._client.deadline(of_query=True)
         found = self._payments(order, deadline)
         if not found:
             raise NoRecord
@@ -140,11 +142,11 @@ class CheckoutAcquirer:
         try:
             return self._send(payment, operation, deadline)
         except Refused as refused:
-            _raise_if_blocked(refused)
+            self._raise_if_blocked(refused)
             return self._refused(payment, operation, refused, deadline)
 
     def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        deadline = self._client.deadline()
+        deadline = self._client.deadline(of_query=True)
         payment = order.acquirer_reference or answers.payment_id(self._payment(order, deadline))
         found = answers.of_operation(operation, payments.actions_of(self._client, payment, deadline=deadline))
         if found is not None:
@@ -253,14 +255,19 @@ class CheckoutAcquirer:
                 raise AnswerLost from None
             return self._refused(payment, operation, refused, deadline)
 
+    # The account
 
-def _raise_if_blocked(refused: Refused, *, also: int = 0) -> None:
-    """Raise `RailBlocked` if a refusal is about our account there, and not about the order.
+    def _raise_if_blocked(self, refused: Refused, *, also: int = 0) -> None:
+        """Raise `RailBlocked` and refuse new payments if a refusal is about our account there, and not about the order.
 
-    `also` is a further status that means it. For captures, voids and refunds, 403 is about the payment's state.
-    """
-    faults = codes.blocking(refused.error_codes)
-    if faults:
-        raise RailBlocked(f"Checkout.com refuses our account: {', '.join(faults)}.") from None
-    if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS, also}:
-        raise RailBlocked(BLOCKED_BECAUSE[refused.status]) from None
+        `also` is a further status that means it. For captures, voids and refunds, 403 is about the payment's state.
+        """
+        faults = codes.blocking(refused.error_codes)
+        if faults:
+            reason = f"Checkout.com refuses our account: {', '.join(faults)}."
+        elif refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS, also}:
+            reason = BLOCKED_BECAUSE[refused.status]
+        else:
+            return
+        self._client.breaker.open(reason)
+        raise RailBlocked(reason) from None

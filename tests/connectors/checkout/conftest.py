@@ -10,7 +10,7 @@ from payments import rails
 from payments.rails.protocol import CardAcquirer
 from tests import orders
 from tests.connectors.checkout.client import Client
-from tests.connectors.checkout.connecting import GOOD_CARD, InProcess, configure
+from tests.connectors.checkout.connecting import GOOD_CARD, InProcess, configure, follow_clock
 
 
 class Inbox:
@@ -49,9 +49,9 @@ def transport(settings, simulator):
     configure(settings)
     settings.CARD_ACQUIRER = "checkout"
     made = connectors.make(rails.ACQUIRERS["checkout"], protocol=CardAcquirer)
-    made._client._transport = InProcess(simulator)
-    made._client.pause = simulator.clock.advance
-    yield made._client._transport
+    transport = made._client._transport = InProcess(simulator)
+    transport.time = follow_clock(made._client, simulator)
+    yield transport
     connectors._made.cache_clear()
 
 

@@ -25,6 +25,7 @@ class InProcess:
 
     def __init__(self, simulator):
         self.simulator = simulator
+        self.is_down = False
         self.sent = []  # method, path, document, headers
 
     def has_room(self):
@@ -33,6 +34,8 @@ class InProcess:
     def call(self, request, *, timeout):
         path = request.url.removeprefix(URL)
         self.sent.append((request.method, path, json.loads(request.body or b"null"), dict(request.headers)))
+        if self.is_down:
+            raise NoAnswer("ConnectionError")
         try:
             answer = self.simulator.handle(request.method, path, dict(request.headers), request.body)
         except (AnswerLost, AnswerCut) as lost:
@@ -41,6 +44,31 @@ class InProcess:
 
     def calls(self):
         return [f"{method} {path.partition('?')[0].split('/')[-1]}" for method, path, *_ in self.sent]
+
+
+class SimulatedTime:
+    """The simulator's clock in place of the module `time`."""
+
+    def __init__(self, simulator):
+        self.clock = simulator.clock
+        self.slept = []
+
+    def time(self):
+        return self.clock.now().timestamp()
+
+    monotonic = time
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.clock.advance(seconds)
+
+
+def follow_clock(client, simulator):
+    """Make a client live in the simulator's time and probe in the caller's thread, and return that time."""
+    time = SimulatedTime(simulator)
+    client.breaker.clock = client.reads.clock = client.writes.clock = time
+    client.breaker.start = lambda probe: probe()
+    return time
 
 
 def configure(settings, *, url=URL, **more):
@@ -56,7 +84,7 @@ def connected(settings, simulator, **more):
     configure(settings, **more)
     transport = InProcess(simulator)
     acquirer = CheckoutAcquirer(transport=transport)
-    acquirer._client.pause = simulator.clock.advance
+    transport.time = follow_clock(acquirer._client, simulator)
     return acquirer, transport
 
 

@@ -1,13 +1,14 @@
 """Repeats, refusals and lost answers: what our client believes and what it sends again."""
 
-from types import SimpleNamespace
+from contextlib import suppress
 
 import pytest
 
 from connectors.checkout import cards
-from connectors.checkout import client as calls
-from kit.connectors.http_client import HttpAnswer, NoAnswer
-from payments.rails.protocol import AnswerLost, RailBlocked
+from kit.connectors.circuit_breaker import IN_A_ROW
+from kit.connectors.http_client import HttpAnswer, NoAnswer, NoRoom
+from kit.connectors.token_bucket import LONGEST_WAIT
+from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
 from tests.connectors.checkout.connecting import SECURE, card, connected, order
 
 
@@ -192,14 +193,40 @@ class TestRateLimit:
 
     def test_that_lasts_blocks_the_rail(self, connection, acquirer, simulator):
         simulator.plan.add(*["authorise: error 429"] * 20)
-        waited = []
-        acquirer._client.pause = waited.append
 
         with pytest.raises(RailBlocked):
             acquirer.authorise(order(), card=card())
 
         assert made(simulator) == 0
-        assert 2 <= len(sent(connection)) <= 20
+        assert 2 <= len(sent(connection)) <= 10
+        assert sum(connection[1].time.slept) <= LONGEST_WAIT
+
+    def test_delays_the_next_payments_for_as_long_as_it_tells(self, connection, acquirer, simulator):
+        simulator.account.variants.change({"retry_after": "present"})
+        simulator.plan.add("authorise: error 429")
+        acquirer.authorise(order(), card=card())
+
+        assert sum(connection[1].time.slept) == pytest.approx(1, abs=0.2)
+
+    def test_of_minutes_makes_new_payments_unavailable(self, acquirer, simulator):
+        acquirer._client.writes.empty(reset=30)
+        before = acquirer.is_available()
+        simulator.clock.advance(29)
+
+        assert (before, acquirer.is_available()) == (False, True)
+
+    def test_that_leaves_no_call_stops_queries_but_no_payment(self, connection, acquirer, simulator):
+        paid = order()
+        acquirer.authorise(paid, card=card())
+        acquirer._client.reads.empty(reset=30)
+        acquirer._client.writes.empty(reset=30)
+        connection[1].sent.clear()
+
+        with pytest.raises(RateLimited):
+            acquirer.query(paid)
+
+        assert sent(connection) == []
+        assert acquirer.authorise(order(), card=card()).outcome.is_success
 
     def test_of_the_repeat_does_not_say_what_became_of_the_first(self, acquirer, simulator):
         simulator.plan.add("authorise: swallow", *["authorise: error 429"] * 20)
@@ -208,6 +235,32 @@ class TestRateLimit:
             acquirer.authorise(order(), card=card())
 
         assert not isinstance(lost.value, RailBlocked)
+
+
+class TestBreaker:
+    @pytest.mark.parametrize(
+        ("fault", "is_available"),
+        [("error 503", False), ("cut", False), ("swallow", False), ("error 409", True), ("error 422", True)],
+    )
+    def test_opens_for_errors_of_theirs_and_missing_answers(self, acquirer, simulator, fault, is_available):
+        simulator.plan.add(*[f"authorise: {fault}"] * IN_A_ROW)
+
+        for _ in range(IN_A_ROW):
+            with suppress(AnswerLost):
+                acquirer.authorise(order(), card=card())
+
+        assert acquirer.is_available() is is_available
+
+    def test_does_not_count_calls_that_were_not_made(self, connection, acquirer):
+        def refuse(_request, *, timeout):
+            raise NoRoom
+
+        connection[1].call = refuse
+        for _ in range(IN_A_ROW):
+            with pytest.raises(AnswerLost):
+                acquirer.authorise(order(), card=card())
+
+        assert acquirer.is_available()
 
 
 class TestTime:
@@ -224,14 +277,3 @@ class TestTime:
             acquirer.authorise(order(), card=card())
 
         assert [round(each) for each in given] == [6, 9]
-
-    def test_waiting_at_the_rate_limit_ends(self, acquirer, simulator, monkeypatch):
-        slept = []
-        monkeypatch.setattr(calls, "time", SimpleNamespace(monotonic=lambda: sum(slept)))
-        acquirer._client.pause = slept.append
-        simulator.plan.add(*["authorise: error 429"] * 20)
-
-        with pytest.raises(RailBlocked):
-            acquirer.authorise(order(), card=card())
-
-        assert 1 <= sum(slept) <= calls.RATE_LIMIT_PATIENCE + 0.5

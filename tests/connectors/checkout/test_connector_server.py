@@ -1,11 +1,15 @@
 """Our connector over HTTP: connections, time-outs and answers that break off."""
 
+import threading
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from connectors.checkout import cards
 from connectors.checkout.cards import CheckoutAcquirer
+from kit.connectors.circuit_breaker import PROBE_INTERVAL
 from payments.rails.protocol import AnswerLost
 from tests.connectors.checkout.connecting import SECURE, card, configure, order
 from tests.connectors.checkout.test_simulator_server import serving
@@ -78,3 +82,17 @@ def test_server_that_is_down_is_unknown(settings):
 
     with pytest.raises(AnswerLost):
         CheckoutAcquirer().authorise(order(), card=card())
+
+
+def test_probe_in_the_background_makes_it_available_again(acquirer):
+    breaker = acquirer._client.breaker
+    breaker.open("calls aren't answered")
+    before = acquirer.is_available()
+    breaker.clock = SimpleNamespace(monotonic=lambda: time.monotonic() + PROBE_INTERVAL)
+
+    acquirer.is_available()
+    for thread in threading.enumerate():
+        if thread.name == "provider-probe":
+            thread.join(5)
+
+    assert (before, acquirer.is_available()) == (False, True)
