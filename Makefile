@@ -7,6 +7,7 @@ UV_VERSION := 0.13.8
 PORT ?= 8000
 DATA ?= $(or $(SANDBOX_DATA),var/sandbox)
 ARGS ?=
+RAILS ?=
 BASE ?=
 
 # Uses uv from the PATH if there is one, otherwise installs a pinned version into .tools.
@@ -22,7 +23,7 @@ export UV_COMPILE_BYTECODE := 1
 # The interpreter itself: if uv is given a version manager's shim, it makes .venv anew at every sync. PYTHON=… decides.
 export UV_PYTHON := $(or $(if $(filter command,$(origin PYTHON)),,$(UV_PYTHON)),$(shell $(PYTHON) -c 'import sys; print(sys._base_executable)' 2>/dev/null))
 
-VARIABLES := ARGS BASE DATA IMAGE_CACHE PORT PYTHON
+VARIABLES := ARGS BASE DATA IMAGE_CACHE PORT PYTHON RAILS
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 $(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
@@ -44,8 +45,8 @@ install: .venv/.installed ## install all locked dependencies into .venv
 	@$(UV) sync --locked --quiet
 	@touch $@
 
-run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000, DATA=var/sandbox)
-	@exec $(RUN) manage.py sandbox --port $(PORT) --data '$(DATA)'
+run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000, DATA=var/sandbox, RAILS=checkout)
+	@exec $(RUN) manage.py sandbox --port $(PORT) --data '$(DATA)' $(if $(RAILS),--rails '$(RAILS)')
 
 run-production: install ## start production's processes on this machine: PostgreSQL, Redis, gunicorn with TLS, worker, beat (ARGS=--help)
 	@exec $(RUN) -m config.runtime.local_production $(ARGS)

@@ -351,14 +351,22 @@ RAIL_CONNECTORS = {"cards": "CARD_ACQUIRER", "payouts": "PAYOUT_BANK", "virtual_
 RAILS_NOT_USED = env.choices("RAILS_NOT_USED", RAIL_CONNECTORS)  # without a connector on purpose
 
 
-def _of_sandbox(rail: str) -> str:
-    return "sandbox" if SANDBOX and rail not in RAILS_NOT_USED else ""
+# Providers by name, each for all rails that it has a connector for. Settings of single rails come first.
+PROVIDERS = {"checkout": ("cards",)}
+RAILS = env.choices("RAILS", PROVIDERS)
 
 
-CARD_ACQUIRER = env.text("CARD_ACQUIRER", default=_of_sandbox("cards"))
-PAYOUT_BANK = env.text("PAYOUT_BANK", default=_of_sandbox("payouts"))
+def _default_connector(rail: str) -> str:
+    if rail in RAILS_NOT_USED:
+        return ""
+    chosen = [provider for provider in RAILS if rail in PROVIDERS[provider]]
+    return chosen[0] if chosen else "sandbox" if SANDBOX else ""
+
+
+CARD_ACQUIRER = env.text("CARD_ACQUIRER", default=_default_connector("cards"))
+PAYOUT_BANK = env.text("PAYOUT_BANK", default=_default_connector("payouts"))
 # The bank that hosts virtual accounts: its connector, CBN code and name, and the keys of its notifications.
-ACCOUNT_PROVIDER = env.text("ACCOUNT_PROVIDER", default=_of_sandbox("virtual_accounts"))
+ACCOUNT_PROVIDER = env.text("ACCOUNT_PROVIDER", default=_default_connector("virtual_accounts"))
 _PATH_OF_A_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)  # accepted for one more release
 for _rail, _chosen, _known in (
     ("cards", CARD_ACQUIRER, ("sandbox", "iso8583", "checkout")),

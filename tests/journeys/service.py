@@ -68,10 +68,10 @@ class Service:
 
 
 @contextmanager
-def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
+def start_service(folder: Path, *arguments: str, **extra_environment: str) -> Iterator[Service]:
     """Start the service in its own folder, on PostgreSQL if DATABASE_URL names such a database.
 
-    There it has two web processes of `WEB_THREADS` threads, or four.
+    There it has two web processes of `WEB_THREADS` threads, or four. `arguments` are those of the sandbox's command.
     """
     port = free_port()
     environment = os.environ | {
@@ -92,15 +92,17 @@ def start_service(folder: Path, **extra_environment: str) -> Iterator[Service]:
             with _gunicorn(folder, port, environment) as running:
                 yield running
     else:
-        with _sandbox(folder, port, environment) as running:
+        with _sandbox(folder, port, environment, arguments) as running:
             yield running
 
 
 @contextmanager
-def _sandbox(folder: Path, port: int, environment: dict[str, str]) -> Iterator[Service]:
+def _sandbox(
+    folder: Path, port: int, environment: dict[str, str], arguments: tuple[str, ...]
+) -> Iterator[Service]:
     if not (database := folder / "db.sqlite3").exists():
         database_copies.copy_to(database)
-    command = [sys.executable, "manage.py", "sandbox", "--port", str(port), "--data", str(folder)]
+    command = [sys.executable, "manage.py", "sandbox", "--port", str(port), "--data", str(folder), *arguments]
     with _process(command, folder, port, environment) as pid:
         yield _service(json.loads((folder / "credentials.json").read_text()), folder, environment, pid)
 

@@ -6,12 +6,13 @@ import stat
 import subprocess
 import sys
 import time
+from urllib.parse import urlsplit
 
 import pytest
 import requests
 
 from tests import orders
-from tests.journeys.service import PROJECT, start_service
+from tests.journeys.service import PROJECT, free_port, start_service
 
 pytestmark = [
     pytest.mark.journey,
@@ -19,6 +20,8 @@ pytestmark = [
     pytest.mark.xdist_group("journey"),
     pytest.mark.skipif(bool(os.environ.get("DATABASE_URL")), reason="the embedded service is SQLite's"),
 ]
+
+VISA = orders.card_source(pan="4242424242424242", cvv="100")
 
 
 class TestSandbox:
@@ -147,3 +150,53 @@ def first_failure(client):
             return found[0]["event_id"]
         time.sleep(0.1)
     pytest.fail("The first attempt was not made.")
+
+
+class TestRailsOfProviders:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def on_checkout(cls, tmp_path_factory):
+        with start_service(tmp_path_factory.mktemp("checkout"), "--rails", "checkout") as running:
+            yield running
+
+    def test_lead_the_payer_to_the_provider_and_back(self, on_checkout):
+        client = on_checkout.client
+        order = orders.card_payment(source=VISA) | {"3ds": {"enabled": True}}
+        page = client.post("/api/payments", order).json()["redirect_link"]
+
+        bank = requests.get(page, timeout=30)
+        back = requests.post(
+            bank.url, data={"password": "Checkout1!", "result": "approve"}, timeout=30, allow_redirects=False
+        )
+        returned = requests.get(back.headers["Location"], timeout=30, allow_redirects=False)
+
+        assert urlsplit(bank.url).netloc != urlsplit(page).netloc
+        assert returned.headers["Location"].startswith(order["redirect_url"])
+        assert client.get(f"/api/payments/{order['reference']}").json()["status"] == "success"
+
+    def test_answer_a_capture_with_its_outcome(self, on_checkout):
+        client = on_checkout.client
+        order = orders.card_payment(source=VISA, capture=False)
+        client.post("/api/payments", order)
+
+        captured = client.post(f"/api/payments/{order['reference']}/capture", {})
+
+        assert (captured.status_code, captured.json()["status"]) == (200, "success")
+
+    def test_must_be_known(self, tmp_path):
+        command = [
+            sys.executable,
+            "manage.py",
+            "sandbox",
+            "--data",
+            str(tmp_path),
+            "--port",
+            str(free_port()),
+        ]
+
+        refused = subprocess.run(
+            [*command, "--rails", "stripe"], cwd=PROJECT, capture_output=True, text=True, check=False
+        )
+
+        assert refused.returncode == 2
+        assert "--rails may have checkout" in refused.stderr

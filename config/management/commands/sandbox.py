@@ -16,7 +16,8 @@ from django.utils import timezone
 
 from config.environment import variable_names
 from config.environment.sandbox_folder import DEFAULT, AlreadyRunning
-from config.runtime import embedded
+from config.runtime import embedded, simulated_providers
+from config.runtime.simulated_providers import SIMULATED
 from kit.terminal.terminal import TerminalCommand
 from merchants.api.curl import sign_call
 from merchants.businesses import new_password, open_business
@@ -65,12 +66,19 @@ class Command(TerminalCommand):
         parser.add_argument(
             "--data", type=Path, help="the sandbox's folder (default SANDBOX_DATA, else var/sandbox)"
         )
+        parser.add_argument(
+            "--rails",
+            default="",
+            metavar="PROVIDERS",
+            help=f"use connectors of these providers with their simulators: {', '.join(SIMULATED)}, comma separated. "
+            "Other rails keep the sandbox's own",
+        )
 
-    def handle(self, *, port: int, data: Path | None, **options: Any) -> None:
+    def handle(self, *, port: int, data: Path | None, rails: str, **options: Any) -> None:
         if not settings.SANDBOX:
             raise CommandError("ENVIRONMENT is production; the sandbox does not run there.", returncode=2)
         _require_free(port)
-        self._restart_in_folder(port=port, data=data)
+        self._restart_with_settings(port=port, data=data, rails=rails)
         _lock_folder()
         settings.SANDBOX_FOLDER.protect_database()
         for sentence in variable_names.misspelt():
@@ -80,14 +88,18 @@ class Command(TerminalCommand):
         greeting = self._greeting(self._credentials())
         settings.SANDBOX_FOLDER.become_current(settings.SANDBOX_CURRENT)
         connections.close_all()  # each thread opens its own
+        if rails:
+            simulated_providers.start()
         from config.wsgi import application  # noqa: PLC0415  (it starts the request log)
 
         embedded.serve(application, port=port, when_ready=lambda: self._say(greeting))
 
-    def _restart_in_folder(self, *, port: int, data: Path | None) -> None:
-        """Run the command again with the folder and address in the environment, for the settings."""
+    def _restart_with_settings(self, *, port: int, data: Path | None, rails: str) -> None:
+        """Run the command again with its folder, address and rails in the environment, for the settings."""
         folder = (data or settings.SANDBOX_FOLDER.path).resolve()
         wanted = {"SANDBOX_DATA": str(folder), "PUBLIC_URL": f"http://127.0.0.1:{port}"}
+        if rails:
+            wanted |= simulated_providers.environment_for(_providers(rails))
         if {name: os.environ.get(name) for name in wanted} != wanted:
             os.environ |= wanted
             os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606  (the same command again)
@@ -174,6 +186,13 @@ def _lock_folder() -> None:
             f"A sandbox is already running in {folder.path}{where}. Stop it with Ctrl-C, or start another one in a "
             "folder of its own: --data DIR --port N (with make: DATA=DIR PORT=N)"
         ) from None
+
+
+def _providers(rails: str) -> list[str]:
+    names = [name.strip() for name in rails.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in SIMULATED]:
+        raise CommandError(f"--rails may have {', '.join(SIMULATED)}, not {', '.join(unknown)}.", returncode=2)
+    return names
 
 
 def _require_free(port: int) -> None:

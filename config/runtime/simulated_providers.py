@@ -1,0 +1,76 @@
+"""Simulated providers beside a sandbox: `manage.py sandbox --rails checkout`.
+
+Each runs in threads of the sandbox's process, and sends its webhooks to the sandbox. Its account and its books end with
+the process.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from connectors.checkout.simulator.server import CheckoutServer
+from connectors.checkout.simulator.settings import Identity
+from connectors.checkout.simulator.simulator import Simulator as SimulatedCheckout
+from payments.simulators.http_server import SimulatorServer
+
+CHECKOUT_WEBHOOK_KEY = "webhook-key-of-the-simulated-checkout"  # not a secret
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedProvider:
+    """A provider's simulator: the setting of its address, its other settings, and what starts it on a port."""
+
+    address: str
+    settings: dict[str, str]
+    start: Callable[[int], SimulatorServer]
+
+
+def environment_for(names: Iterable[str]) -> dict[str, str]:
+    """Return the variables with which the service uses the simulators of these providers as its rails.
+
+    Each gets a free port, or keeps the one that the environment has already.
+    """
+    chosen = [SIMULATED[name] for name in names]
+    found = {"RAILS": ",".join(names)}
+    for provider in chosen:
+        found |= provider.settings | {provider.address: os.environ.get(provider.address) or _free_address()}
+    return found
+
+
+def start() -> None:
+    """Start the simulators of the providers in `RAILS`, in daemon threads."""
+    for name in settings.RAILS:
+        provider = SIMULATED[name]
+        port = urlsplit(getattr(settings, provider.address)).port or 0
+        server = provider.start(port)
+        threading.Thread(target=server.serve_forever, daemon=True, name=f"simulated {name}").start()
+
+
+def _checkout(port: int) -> SimulatorServer:
+    simulator = SimulatedCheckout(identity=Identity())
+    simulator.outbox.notify(f"{settings.PUBLIC_URL}/connectors/checkout", CHECKOUT_WEBHOOK_KEY)
+    return CheckoutServer(port=port, simulator=simulator)
+
+
+SIMULATED = {
+    "checkout": SimulatedProvider(
+        address="CHECKOUT_URL",
+        settings={
+            "CHECKOUT_SECRET_KEY": Identity().secret_key,
+            "CHECKOUT_PROCESSING_CHANNEL": Identity().channel,
+            "CHECKOUT_WEBHOOK_KEYS": CHECKOUT_WEBHOOK_KEY,
+        },
+        start=_checkout,
+    ),
+}
+
+
+def _free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
