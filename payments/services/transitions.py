@@ -68,9 +68,8 @@ def apply_outcome(transaction: Transaction, answer: RailAnswer, *, cause: Cause,
     if transaction.awaiting not in {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}:
         raise AlreadyTransitioned
     if answer.action is not None and transaction.is_card_check and not transaction.redirect_url:
-        finish(
-            transaction, AUTHENTICATION_FAILED, answer=answer, cause=cause, now=now
-        )  # the payer can't be sent on
+        # The merchant doesn't expect the cardholder back.
+        finish(transaction, AUTHENTICATION_FAILED, answer=answer, cause=cause, now=now)
     elif answer.action is not None:
         payer_actions.ask(transaction, answer, answer.action, cause=cause, now=now)
     elif answer.must_be_reversed:

@@ -84,9 +84,12 @@ def come_back(*, challenge: Challenge, now: datetime) -> Transaction:
 def decline(*, challenge: Challenge, now: datetime) -> Transaction:
     """Fail the payment with 20151, because the payer declined it.
 
-    :raises ChallengeClosed: the payer has acted already, or the deadline has passed
+    :raises ChallengeClosed: the payer has acted already or may be acting at the provider, or the deadline has passed
     """
     transaction = _lock_open(challenge, now=now)
+    challenge.refresh_from_db(fields=["kind"])
+    if challenge.kind == ActionKind.REDIRECT:
+        raise ChallengeClosed
     transitions.finish(transaction, AUTHENTICATION_FAILED, cause=Cause.PAYER, now=now)
     return transaction
 

@@ -65,6 +65,14 @@ class TestRedirect:
         assert answer.status_code == 200
         assert "This page has expired" in answer.content.decode()
 
+    def test_leaves_it_to_the_provider_to_decline(self, pay, payer):
+        path = pay()
+
+        answer = payer.post(path, {"action": "decline"})
+
+        assert answer["Location"] == path
+        assert Transaction.objects.get().awaiting == "payer"
+
     @pytest.mark.parametrize(
         ("url", "leads"),
         [
