@@ -23,6 +23,7 @@ from connectors.services.event_subjects import find_subject
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
 from payments.models import Transaction
+from payments.services import watches
 from payments.services.rails.rail_queries import early_queries
 
 log = structlog.get_logger("sluice.provider_events")
@@ -105,6 +106,8 @@ def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> 
     subjects = early_queries.open_queries(transaction)
     if event.asked_at is None:
         if not subjects:
+            if watches.make_due(transaction, now=now):
+                return Verdict(Result.QUERIED, "queried about a late charge")
             is_with_payer = (
                 transaction.awaiting == Transaction.Awaiting.PAYER
             )  # which is queried after the payer returns

@@ -43,6 +43,7 @@ def open_watch(failed: Transaction, *, now: datetime) -> None:
 
 
 def make_due(failed: Transaction, *, now: datetime) -> bool:
-    """Have the acquirer of a watched payment queried at once. Return False if the payment isn't watched, or is due."""
-    waiting = WatchedAuthorisation.objects.open().filter(transaction=failed, next_look_at__gt=now)
-    return waiting.update(next_look_at=now) > 0
+    """Have the acquirer of a watched payment queried at once. Return False if the payment isn't watched."""
+    watch = WatchedAuthorisation.objects.open().filter(transaction=failed)
+    watch.filter(next_look_at__gt=now).update(next_look_at=now)
+    return watch.exists()

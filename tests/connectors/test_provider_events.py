@@ -12,12 +12,18 @@ from connectors.services import event_processing, event_subjects
 from connectors.services.event_processing import INTERVALS
 from kit.time.time_ordered_ids import new_id
 from payments import rails
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, Transaction, WatchedAuthorisation
+from payments.rails.protocol import Reverses
+from payments.rules.outcomes import CANCELLED
+from payments.services import transitions
 from payments.services.rails.rail_queries import query_leases
 from payments.services.rails.rail_queries.query_leases import lane_of
+from payments.services.transitions import Cause
+from payments.tasks import look_at_watches
 from tests.connectors.provider_webhooks import (
     CHECKOUT,
     PAYSTACK,
+    SlowCheckout,
     about,
     checkout_event,
     paystack_event,
@@ -115,6 +121,18 @@ class TestQuery:
         finish()
 
         assert status_of(CardOperation.objects.get()) == "success"
+
+    def test_watched_payment_is_queried_at_once(self, client, payment, monkeypatch):
+        monkeypatch.setattr(SlowCheckout, "reverses", Reverses.BY_REFUND)
+        transitions.finish(payment, CANCELLED, cause=Cause.MERCHANT, now=timezone.now())
+        send(client, CHECKOUT, about(payment, "payment_captured"))
+
+        event = finish()
+        look_at_watches()
+
+        assert (event.result, event.outcome) == (Result.QUERIED, "queried about a late charge")
+        watch = WatchedAuthorisation.objects.get()
+        assert (watch.transaction, watch.returned_at is not None) == (payment, True)
 
     def test_event_before_the_answer_waits_for_the_call_that_is_in_flight(self, client, payment):
         query_leases.lease(lane_of(payment), limit=1, at=timezone.now(), among=[payment.pk])
