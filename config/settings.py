@@ -370,7 +370,7 @@ ACCOUNT_PROVIDER = env.text("ACCOUNT_PROVIDER", default=_default_connector("virt
 _PATH_OF_A_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)  # accepted for one more release
 for _rail, _chosen, _known in (
     ("cards", CARD_ACQUIRER, ("sandbox", "iso8583", "checkout")),
-    ("payouts", PAYOUT_BANK, ("sandbox", "http")),
+    ("payouts", PAYOUT_BANK, ("sandbox", "http", "paystack")),
     ("virtual_accounts", ACCOUNT_PROVIDER, ("sandbox",)),
 ):
     if _rail in RAILS_NOT_USED and _chosen:
@@ -407,11 +407,27 @@ BANK_TIMEOUT = env.number("BANK_TIMEOUT", default=8, minimum=1, maximum=9)
 # Hours after a payout's creation in which the bank still recognises its reference, so that it can be resent.
 BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 
-# Webhooks of providers. Several keys are valid during a rotation. Paystack signs with the secret key.
+# Webhooks of providers. Several keys are valid during a rotation. Paystack also signs with the secret key.
 CHECKOUT_WEBHOOK_KEYS = env.words("CHECKOUT_WEBHOOK_KEYS")
-PAYSTACK_SECRET_KEY = env.text("PAYSTACK_SECRET_KEY")
 PAYSTACK_WEBHOOK_KEYS = env.words("PAYSTACK_WEBHOOK_KEYS")
+
+# Paystack. The prefix of the key decides the environment, so each accepts its own only.
+PAYSTACK_SECRET_KEY = env.text("PAYSTACK_SECRET_KEY")
+_PAYSTACK_PREFIX = "sk_test_" if SANDBOX else "sk_live_"
+if PAYSTACK_SECRET_KEY and not re.fullmatch(rf"{_PAYSTACK_PREFIX}\w+", PAYSTACK_SECRET_KEY, re.ASCII):
+    env.refuse(
+        f"PAYSTACK_SECRET_KEY must be a secret key of this environment, which begins with {_PAYSTACK_PREFIX}."
+    )
+PAYSTACK_URL = env.text("PAYSTACK_URL", default="https://api.paystack.co").rstrip("/")
+if not re.match(r"https://[^\s/?#@]+" + (r"|http://127\.0\.0\.1(:\d+)?\Z" if SANDBOX else ""), PAYSTACK_URL):
+    env.refuse("PAYSTACK_URL must be an https:// address. In a sandbox, http://127.0.0.1 is accepted too.")
 PAYSTACK_INTEGRATION = env.text("PAYSTACK_INTEGRATION")
+if PAYSTACK_INTEGRATION and not re.fullmatch(r"[0-9]{1,18}", PAYSTACK_INTEGRATION):
+    env.refuse("PAYSTACK_INTEGRATION must be a number, the ID of the integration.")
+PAYSTACK_CURRENCIES = env.currencies("PAYSTACK_CURRENCIES", read=Currency, default=("NGN",))
+PAYSTACK_CA_FILE = env.text("PAYSTACK_CA_FILE")
+# Seconds for sending a payout, which takes several calls, and for each query.
+PAYSTACK_TIMEOUT = env.number("PAYSTACK_TIMEOUT", default=8, minimum=1, maximum=9)
 
 # The account at Checkout.com.
 CHECKOUT_SECRET_KEY = env.text("CHECKOUT_SECRET_KEY")

@@ -72,6 +72,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "PAYOUT_BANK": (
         "sandbox",
         "http",
+        "paystack",
         "payments.rails.sandbox.SandboxBank",
         "payments.rails.http_bank.HttpBank",
     ),
