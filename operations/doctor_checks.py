@@ -29,12 +29,13 @@ from config.version import VERSION
 from dashboard.search import indexer
 from kit.db import postgresql, triggers
 from kit.db.encrypted_field import UnreadableSecret
+from kit.money.money import money
 from kit.text.plurals import counted
 from kit.time.durations import in_words
 from operations.commit_waits import longest_commit_wait
 from operations.key_rotation import encrypted_columns
 from operations.metrics import drift
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, RailBlock, Transaction
 from payments.services.rails import declared_accounts as accounts
 from payments.services.replays import idempotency
 from virtual_accounts.models import ProviderMessage
@@ -417,6 +418,23 @@ def _accounts(_now: datetime) -> Iterator[Finding]:
         )
 
 
+def _blocks(now: datetime) -> Iterator[Finding]:
+    """Find accounts at banks that refuse orders for a fault of ours."""
+    blocks = list(RailBlock.objects.order_by("since"))
+    for block in blocks:
+        held = (
+            "all payouts" if block.amount is None else f"payouts from {money(block.amount, block.currency)}"
+        )
+        yield Finding(
+            "blocked banks",
+            Severity.BROKEN,
+            f"{block.account} has refused {held} for {in_words(now - block.since)}: {block.reason}",
+            "Repair it there. The next probe, within a minute, or Unblock in the administration's Rail blocks ends the block.",
+        )
+    if not blocks:
+        yield Finding("blocked banks", Severity.FINE, "No bank refuses payouts for a fault of ours.")
+
+
 def _ledger(_now: datetime) -> Iterator[Finding]:
     unbalanced = drift()
     if unbalanced:
@@ -470,6 +488,7 @@ _NEED_THE_DATABASE = (
     _deliveries,
     _pending,
     _accounts,
+    _blocks,
     _ledger,
     _card_numbers,
     _search,

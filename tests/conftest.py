@@ -33,6 +33,7 @@ from payments.services.fee_rules import cached_rules
 from payments.services.rails import requery, watch_looks
 from payments.services.rails.declared_accounts import cached_declarations
 from payments.services.rails.rail_choices import cached_choices
+from payments.services.rails.rail_queries.rail_blocks import cached_blocks
 from payments.trace_numbers import trace_numbers
 from tests import database_copies
 from tests.clients import Credentials, InProcessClient
@@ -141,6 +142,7 @@ def _clear_process_state() -> None:
     cached_rules.cache_clear()
     cached_choices.cache_clear()
     cached_declarations.cache_clear()
+    cached_blocks.cache_clear()
     trace_numbers.discard()
     request_log._waiting.clear()
     request_log._failed = FailedCalls()

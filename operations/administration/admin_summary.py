@@ -16,6 +16,7 @@ from payments.models import (
     CardOperation,
     PayoutReturn,
     Proposal,
+    RailBlock,
     SettlementBatch,
     Transaction,
     WatchedAuthorisation,
@@ -82,6 +83,9 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
         _many(elsewhere),
         elsewhere > 0,
         f"{transactions}?unanswered=all",
+    )
+    yield _to_do(
+        "Blocked accounts at banks", RailBlock.objects.all(), reverse("admin:payments_railblock_changelist")
     )
     yield _to_do(
         "Captures, voids and refunds without a response for 10 minutes",

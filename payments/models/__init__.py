@@ -16,6 +16,7 @@ from payments.models.links import Checkout, PaymentLink, PaymentLinkQuerySet, ne
 from payments.models.operations import CardOperation
 from payments.models.payout_returns import PayoutReturn
 from payments.models.proposals import Proposal, ProposalQuerySet
+from payments.models.rail_blocks import RailBlock
 from payments.models.rail_choices import RailChoice
 from payments.models.rail_silences import RailSilence
 from payments.models.reconciliations import Reconciliation, ReconciliationLine
@@ -48,6 +49,7 @@ __all__ = [
     "PayoutReturn",
     "Proposal",
     "ProposalQuerySet",
+    "RailBlock",
     "RailChoice",
     "RailSilence",
     "Reconciliation",

@@ -80,6 +80,8 @@ class CardOperation(models.Model):
     next_query_at = models.DateTimeField(null=True)
     query_leased_until = models.DateTimeField(null=True)  # until then, only one process queries the acquirer
     queries_made = models.PositiveSmallIntegerField(default=0)
+    # Refunds by bank transfer: when a query was last allowed to send it again. Null: it was sent once, at `created_at`.
+    sent_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 

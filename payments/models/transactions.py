@@ -24,6 +24,7 @@ from merchants.models import Business
 from payments.models import gateway_codes
 from payments.models.links import Checkout, PaymentLink
 from payments.models.state_errors import AlreadyTransitioned
+from payments.rails import KEEPS_REFERENCES
 from payments.rules.outcomes import (
     MISMATCH_CODE,
     PARTLY_APPROVED,
@@ -76,7 +77,8 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
 
     def beyond_retry_window(self, *, at: datetime) -> TransactionQuerySet:
         """Return unanswered payouts that are never sent again. Their bank may have deleted their references."""
-        return self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - retry_window())
+        old = self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - retry_window())
+        return old.exclude(connector__in=KEEPS_REFERENCES)
 
     def unsettled(self) -> TransactionQuerySet:
         """Return successful payments that are in no live batch."""
@@ -245,6 +247,8 @@ class Transaction(models.Model):
     next_query_at = models.DateTimeField(null=True)  # while awaiting the rail
     query_leased_until = models.DateTimeField(null=True)  # one process asks the rail until then
     queries_made = models.PositiveSmallIntegerField(default=0)
+    # Payouts: when a query was last allowed to send it again. Null: it was sent once, at `created_at`.
+    sent_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)  # while awaiting payer or capture
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
@@ -685,6 +689,7 @@ SET_LATER = (  # fields that no intent sets
     "authorization_code",
     "merchant_descriptor",
     "queries_made",
+    "sent_at",
     "finished_at",
 )
 LINK_FIELDS = ("payment_link", "checkout")  # of payments of a payment link

@@ -13,6 +13,7 @@ from payments.rails.protocol import CardAcquirer, PayoutBank, Reverses
 __all__ = [
     "ACQUIRERS",
     "BANKS",
+    "KEEPS_REFERENCES",
     "AnotherAccount",
     "ConnectorUnavailable",
     "RailUnavailable",
@@ -37,7 +38,10 @@ ACQUIRERS = {
 BANKS = {
     "sandbox": "payments.rails.sandbox.SandboxBank",
     "http": "payments.rails.http_bank.HttpBank",
+    "paystack": "connectors.paystack.payouts.PaystackBank",
 }
+# Banks that never delete the reference of a transfer: an order that they don't find can be sent again at any age.
+KEEPS_REFERENCES = frozenset({"paystack"})
 
 
 class AnotherAccount(RailUnavailable):

@@ -6,7 +6,7 @@ definite answer it raises `AnswerLost`: the transaction stays pending and is que
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
@@ -18,6 +18,15 @@ from payments.rules.outcomes import Outcome
 
 class AnswerLost(Exception):
     """The rail gave no definite answer. It may or may not have acted."""
+
+
+class NotReceived(Exception):
+    """The bank has no record of an order. It deletes none, so the order can be sent again, and is carried out once."""
+
+    def __init__(self, *, resend_after: timedelta) -> None:
+        """`resend_after` is how long the bank may not find an order that it has received."""
+        super().__init__("no record of the order")
+        self.resend_after = resend_after
 
 
 class CannotTell(Exception):
@@ -113,6 +122,10 @@ class RailAnswer:
     retrieval_reference_number: str = ""  # empty: ours stays
     merchant_descriptor: str = ""
     expires_at: datetime | None = None  # of an authorisation; never later than our own limit
+    # This call sent the order, and the bank accepted it: its account there isn't blocked.
+    is_accepted: bool = False
+    # Why no further order is sent, for staff, although the bank has this one. As in `RailBlocked`.
+    blocked_reason: str = ""
 
     @property
     def is_definite(self) -> bool:
@@ -246,7 +259,10 @@ class CardAcquirer(Protocol):
 
 
 class PayoutBank(Protocol):
-    """Transfers to bank accounts. Every method but `is_available` may raise `AnswerLost`."""
+    """Transfers to bank accounts. Every method but `is_available` may raise `AnswerLost`.
+
+    `send` and `query` raise `RailBlocked` if the bank refuses the order for a fault of ours.
+    """
 
     name: str  # stored with each payout
     account: str  # stored too, such as `http:host:port/client`: only it is asked about the payout
@@ -259,7 +275,10 @@ class PayoutBank(Protocol):
         """Transfer the amount."""
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        """Query the outcome of a transfer. May send it again if the bank has no record and it may be repeated."""
+        """Query the outcome of a transfer. May send it again if the bank has no record and it may be repeated.
+
+        :raises NotReceived: the bank has no record; the caller decides when the order is sent again
+        """
 
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:
         """Return the account holder's name (name enquiry), or None if there is no such account."""

@@ -21,7 +21,7 @@ from payments.rules.outcomes import COMPLETED, VOIDED, Outcome
 from payments.services import accepted_operations, ledger_entries, transitions
 from payments.services.events import opt_in_events
 from payments.services.intents import lock
-from payments.services.rails.rail_queries import query_leases
+from payments.services.rails.rail_queries import first_calls
 from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 
@@ -53,7 +53,7 @@ def call_rail(
     If the rail only accepts the operation, `query` waits for its outcome for a moment. Without an outcome, the operation
     stays pending and `requery` queries it later.
     """
-    answer = query_leases.answer_to(call, about=operation)
+    answer = first_calls.answer_to(call, about=operation)
     if answer is not None and not answer.is_definite and query is not None:
         answer = accepted_operations.outcome_of(operation, query)
     if answer is None or not answer.is_definite:

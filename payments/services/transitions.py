@@ -25,7 +25,7 @@ from payments.services import ledger_entries, outcome_statement, payer_actions, 
 from payments.services.checkouts import card_declines
 from payments.services.intents import authorisation_ends, find
 from payments.services.links import link_uses
-from payments.services.rails.rail_queries import query_leases
+from payments.services.rails.rail_queries import first_calls
 from payments.services.refunds import refused_returns
 from webhooks import services as webhooks
 from webhooks.models import Event
@@ -39,7 +39,7 @@ def call_rail(transaction: Transaction, call: Callable[[], RailAnswer], *, cause
 
     Without an answer, the transaction stays pending and `requery` queries it later.
     """
-    answer = query_leases.answer_to(call, about=transaction)
+    answer = first_calls.answer_to(call, about=transaction)
     if answer is None:
         return transaction
     return apply_answer(transaction, answer, cause=cause, now=clock.now())

@@ -27,6 +27,7 @@ from payments.models import (
     PaymentLink,
     PayoutReturn,
     Proposal,
+    RailBlock,
     RailChoice,
     Reconciliation,
     ReconciliationLine,
@@ -68,7 +69,7 @@ MODELS = [
     "virtual_accounts.ProviderMessage",
     "webhooks.Endpoint", "webhooks.Delivery", "connectors.ProviderEvent",
     "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
-    "payments.Tariff", "payments.RailChoice", "payments.AccountDeclaration", "payments.PayoutReturn", "payments.Reconciliation",
+    "payments.Tariff", "payments.RailChoice", "payments.RailBlock", "payments.AccountDeclaration", "payments.PayoutReturn", "payments.Reconciliation",
     "payments.ReconciliationLine", "payments.Proposal", "payments.PaymentLink", "payments.Checkout",
     "payments.WatchedAuthorisation",
 ]  # fmt: skip
@@ -127,6 +128,15 @@ def everything(ada, api, late_money):
         connector="http", former=NASTY, present="http:bank", declared_by=NASTY, declared_at=now
     )
     late_charge(ada.business, now=now)
+    RailBlock.objects.create(
+        id=uuid.uuid4(),
+        connector="http",
+        account=NASTY,
+        reason=NASTY,
+        order_id=payout["id"],
+        since=now,
+        probed_at=now,
+    )
     account_deactivation.deactivate(VirtualAccount.objects.get(type="static").pk, now=now)
     odd = Notice(
         bank_reference="nip-1", account_number="0123456789", amount=1, currency="NGN", sender_name=NASTY,

@@ -20,7 +20,7 @@ from payments.services import payer_actions, transitions
 from payments.services.intents import FIRST_QUERY_AFTER, challenge_ends, find, lock
 from payments.services.rails.rail_choices import acquirer_of
 from payments.services.rails.rail_orders import card_order
-from payments.services.rails.rail_queries import query_leases
+from payments.services.rails.rail_queries import first_calls
 from payments.services.transitions import Cause
 
 log = structlog.get_logger("sluice.rails")
@@ -53,7 +53,7 @@ def answer(*, challenge: Challenge, kind: ActionKind, value: Mapping[str, str], 
         raise NotSent from None
     transaction = _begin(challenge, kind, now=now)
     order = card_order(transaction)
-    answered = query_leases.answer_to(lambda: _send(acquirer, order, kind, value), about=transaction)
+    answered = first_calls.answer_to(lambda: _send(acquirer, order, kind, value), about=transaction)
     if answered is not None and answered.action is not None and challenge.is_same(answered.action):
         return _count_wrong_input(challenge, transaction, answered, now=now)
     if answered is None or answered.action is None:

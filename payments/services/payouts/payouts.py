@@ -13,11 +13,13 @@ from kit.api.request_fingerprints import Fingerprint
 from ledger import services as ledger
 from merchants.models import Business
 from payments.models import Transaction
+from payments.rails.protocol import PayoutBank
 from payments.rules.outcomes import WALLET_TOO_LOW
 from payments.services import ledger_entries, transitions
 from payments.services.intents import open_intent, order_fields
 from payments.services.rails.rail_choices import bank_for, columns
 from payments.services.rails.rail_orders import payout_order
+from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_payout
 from payments.services.refunds import refund_cover
 from payments.services.transitions import Cause, call_rail
@@ -32,13 +34,11 @@ def start(
     call to the bank.
 
     :raises NotSupported: the bank can never do what the request asks for; nothing was stored
-    :raises RailUnavailable: no bank is configured, or it is unavailable
+    :raises RailUnavailable: no bank is configured, or it is unavailable or blocked
     """
     require_payout(business, request)
     bank = bank_for(business)
-    intent = _accept(
-        business=business, request=request, fingerprint=fingerprint, sent_to=columns(bank), now=now
-    )
+    intent = _accept(business=business, request=request, fingerprint=fingerprint, bank=bank, now=now)
     if intent.is_replay or intent.resource.awaiting != Transaction.Awaiting.RAIL:
         return intent  # the wallet didn't cover it, or it is a replay
     send = partial(bank.send, payout_order(intent.resource))
@@ -51,14 +51,14 @@ def _accept(
     business: Business,
     request: dict[str, Any],
     fingerprint: Fingerprint,
-    sent_to: dict[str, Any],
+    bank: PayoutBank,
     now: datetime,
 ) -> IdempotentResult[Transaction]:
     customer = request["customer"]
     intent = open_intent(
         business=business,
         fingerprint=fingerprint,
-        **sent_to,
+        **columns(bank),
         now=now,
         request_type=Transaction.RequestType.PAYOUT,
         method=Transaction.Method.BANK,
@@ -67,6 +67,8 @@ def _accept(
         **order_fields(request),
     )
     if not intent.is_replay:
+        # If it raises, the intent is rolled back. A replay is answered even while the bank is blocked.
+        rail_blocks.require_open(bank, currency=request["currency"], amount=request["amount"], now=now)
         _take_from_wallet(intent.resource, now=now)
     return intent
 

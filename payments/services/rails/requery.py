@@ -18,13 +18,28 @@ from django.db import transaction as database
 from kit.db.clock import database_now
 from payments.models import AlreadyTransitioned, CardOperation, Transaction, retry_window
 from payments.rails import AnotherAccount, RailUnavailable
-from payments.rails.protocol import AnswerLost, CannotTell, CardOrder, NoRecord, RailAnswer, RateLimited
+from payments.rails.protocol import (
+    AnswerLost,
+    CannotTell,
+    CardOrder,
+    NoRecord,
+    NotReceived,
+    PayoutOrder,
+    RailAnswer,
+    RailBlocked,
+    RateLimited,
+)
 from payments.services import operations, transitions
 from payments.services.cards import authorisation_reversals, unrecorded_authorisations
 from payments.services.intents import FIRST_QUERY_AFTER
 from payments.services.rails.rail_choices import acquirer_finder, bank_finder
 from payments.services.rails.rail_orders import card_order, operation_order, payout_order, refund_order
-from payments.services.rails.rail_queries import parallel_calls, query_leases, rail_outages
+from payments.services.rails.rail_queries import (
+    parallel_calls,
+    query_leases,
+    rail_blocks,
+    rail_outages,
+)
 from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rails.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
 from payments.services.transitions import Cause
@@ -81,6 +96,7 @@ def requery_due(*, clock: Clock = database_now) -> Iterator[QueryResult]:
         for outage in outages
         if rail_outages.may_probe(outage, now=now)
     }
+    rail_blocks.bring_probes_forward(now=now)
     source = _DueQueries(early=early, clock=clock)
     lanes = [*query_leases.lanes_due(at=now), *early]
     in_outage = {outage.lane for outage in outages}
@@ -245,6 +261,10 @@ class _Run:
             if isinstance(reply.error, CannotTell):
                 reverse = _begin_reversal(call.subject, now=self._clock())
                 return RailCall(call.subject, call.lane, reverse)
+            if isinstance(reply.error, NotReceived):
+                resend = _begin_resending(call.subject, reply.error, now=self._clock())
+                if resend is not None:
+                    return RailCall(call.subject, call.lane, resend)
             return self._apply_reply(reply)
         except AlreadyTransitioned:
             return True  # by another process
@@ -259,7 +279,7 @@ class _Run:
         subject, now = reply.call.subject, self._clock()
         self._record_outage(reply, now=now)
         try:
-            if _apply(subject, reply.result(), now=now):
+            if _apply(subject, _followed(reply, now=now), now=now):
                 return True
         except (AlreadyTransitioned, OperationalError, InterfaceError):
             raise
@@ -269,7 +289,7 @@ class _Run:
         except RateLimited:
             _schedule_next_query(subject, now=now, wait=RATE_LIMIT_INTERVAL)
             return False
-        except (AnswerLost, RailUnavailable):
+        except (AnswerLost, NotReceived, RailUnavailable):
             pass
         except Exception as error:
             # A failure of one subject must not stop the others. Don't log the message of a database error,
@@ -292,13 +312,13 @@ class _Run:
         lane = reply.call.lane
         if isinstance(reply.error, AnotherAccount | RateLimited):
             return  # the rail wasn't asked
-        is_answered = reply.error is None or isinstance(reply.error, NoRecord)
-        if not is_answered and isinstance(reply.error, AnswerLost | RailUnavailable):
+        has_answered = reply.error is None or isinstance(reply.error, NoRecord | NotReceived | RailBlocked)
+        if isinstance(reply.error, AnswerLost | RailUnavailable) and not has_answered:
             if str(lane) in self._in_outage:
                 return
             rail_outages.record_outage(lane, now=now)
             self._in_outage.add(str(lane))
-        elif is_answered and str(lane) in self._in_outage:
+        elif has_answered and str(lane) in self._in_outage:
             self._in_outage.discard(str(lane))
             brought = rail_outages.end_outage(lane, now=now)
             log.info("rail answers again", lane=str(lane), brought_forward=brought)
@@ -327,11 +347,27 @@ def _query_call(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
 
 def _bank_query(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     bank, may_repeat = bank_finder(subject), now - subject.created_at < retry_window()
-    if isinstance(subject, CardOperation):
-        transfer = refund_order(subject, may_be_repeated=may_repeat)
-    else:
-        transfer = payout_order(subject, may_be_repeated=may_repeat)
+    transfer = _transfer_order(subject, may_be_repeated=may_repeat)
     return lambda: bank().query(transfer)
+
+
+def _transfer_order(subject: Unanswered, *, may_be_repeated: bool = True) -> PayoutOrder:
+    if isinstance(subject, CardOperation):
+        return refund_order(subject, may_be_repeated=may_be_repeated)
+    return payout_order(subject, may_be_repeated=may_be_repeated)
+
+
+def _begin_resending(subject: Unanswered, missing: NotReceived, *, now: datetime) -> Callable[[], Any] | None:
+    """Record that an order is sent again, and return the call that sends it. None if it has to wait.
+
+    The moment is stored before the call, so that a killed process has left it too.
+    """
+    is_too_new = now - (subject.sent_at or subject.created_at) < missing.resend_after
+    if is_too_new or not rail_blocks.may_send(subject, now=now):
+        return None
+    type(subject)._default_manager.filter(pk=subject.pk).update(sent_at=now)
+    bank, transfer = bank_finder(subject), _transfer_order(subject)
+    return lambda: bank().send(transfer)
 
 
 def _operation_query(operation: CardOperation) -> Callable[[], Any]:
@@ -352,6 +388,21 @@ def _begin_reversal(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
     authorisation_reversals.begin(subject, now=now)
     order, acquirer = card_order(subject), acquirer_finder(subject)
     return lambda: acquirer().reverse(order, is_repeat=False)
+
+
+def _followed(reply: Reply, *, now: datetime) -> RailAnswer | None:
+    """Return a rail's answer, after a block that it begins or ends was stored.
+
+    :raises RailBlocked: the bank refuses the order for a fault of ours
+    """
+    try:
+        answer: RailAnswer | None = reply.result()
+    except RailBlocked as blocked:
+        rail_blocks.record(blocked, about=reply.call.subject, now=now)
+        raise
+    if answer is not None:
+        rail_blocks.follow(answer, about=reply.call.subject, now=now)
+    return answer
 
 
 def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> bool:

@@ -22,6 +22,7 @@ from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import card_order, operation_order, refund_order
+from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_refund
 from payments.services.refunds import refund_cover
 from payments.services.replays.stored_requests import stored_refund
@@ -137,6 +138,7 @@ def _open(
     rail = rail_choices.require(found)
     require_refund(rail.connector, amount, of=transaction.amount_collected)
     if transaction.is_transfer_payment:
+        rail_blocks.require_open(rail.connector, currency=transaction.currency, amount=amount, now=now)
         refund_cover.require(transaction, amount)
     new = CardOperation(
         id=new_id(now),

@@ -30,6 +30,7 @@ from payments.services import ledger_entries
 from payments.services.intents import find_of, open_intent
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import payout_order
+from payments.services.rails.rail_queries import rail_blocks
 from payments.services.refunds import refused_returns
 from payments.services.transfers import return_destinations
 from payments.services.transfers.return_destinations import Destination
@@ -170,6 +171,7 @@ def return_locked(
     destination = return_destinations.choose(money.transfer, named)
     return_destinations.require_currency(destination, money.currency, advice="Credit it instead.")
     bank = rail_choices.require(bank)
+    rail_blocks.require_open(bank, currency=money.currency, amount=money.amount, now=now)
     booking = _to_wallet(money, reason=reason, now=now)
     intent = _order_return(money, rail_choices.columns(bank), destination=destination, reason=reason, now=now)
     money.decide(

@@ -18,6 +18,7 @@ from payments.models import (
     PaymentLink,
     PayoutReturn,
     Proposal,
+    RailBlock,
     Reconciliation,
     ReconciliationLine,
     SettlementBatch,
@@ -347,6 +348,23 @@ class TestConstraint:
         with pytest.raises(IntegrityError), transaction.atomic():
             AccountDeclaration.objects.create(**declared, declared_by="b@example.com")
 
+    @pytest.mark.parametrize("changes", [{}, {"currency": "NGN"}, {"amount": 100}])
+    def test_of_blocks_holds(self, changes):
+        """One of everything at an account, and those by amount with a currency and an amount."""
+        now = timezone.now()
+        known = {
+            "connector": "paystack",
+            "account": "paystack:1",
+            "reason": "Key",
+            "since": now,
+            "probed_at": now,
+        }
+        RailBlock.objects.create(id=new_id(now), **known)
+        RailBlock.objects.create(id=new_id(now), **known, currency="NGN", amount=100)
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            RailBlock.objects.create(id=new_id(now), **known | changes)
+
     @pytest.mark.parametrize("name", TRANSACTION_BREAKERS)
     def test_of_transactions_holds(self, ada, name):
         kind, change = TRANSACTION_BREAKERS[name]
@@ -521,6 +539,7 @@ class TestConstraint:
             *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, "one_open_proposal_per_target",
             "returned_within_successful_payouts", "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
             "one_batch_per_day_and_number", "refund_in_one_live_batch", "one_declaration_of_two_accounts",
+            "one_block_of_an_account_and_currency", "blocks_by_amount_have_a_currency",
             "lines_have_the_sides_they_compare", "one_row_of_hours_per_business_and_day",
         }  # fmt: skip
         assert names == tried

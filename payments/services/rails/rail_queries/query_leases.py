@@ -6,19 +6,16 @@ expire. All times come from the database. Decision 0022.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError
 from django.db import transaction as database
 from django.db.models import Q, QuerySet
 
 from payments.models import CardOperation, Transaction
-from payments.rails.protocol import AnswerLost, RailAnswer
 
 Unanswered: TypeAlias = Transaction | CardOperation
 
@@ -125,29 +122,9 @@ def release(subject: Unanswered) -> None:
     subject.query_leased_until = None
 
 
-def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
-    """Call a rail under the lease that a subject was created with.
-
-    Returns None if the answer was lost. Unless the outcome is known, the lease is released, so that `requery` may query
-    it at once. The rail's identifiers are stored even then.
-    """
-    answer = None
-    try:
-        answer = call()
-        if not answer.is_definite:
-            about.keep_identifiers(answer)
-    except AnswerLost:
-        return None
-    finally:
-        if answer is None or not answer.is_definite:
-            with suppress(DatabaseError):  # the lease expires anyway
-                release(about)
-    return answer
-
-
 def length() -> timedelta:
     """Return the duration of a lease, which exceeds any query. A bank's may take two calls."""
-    longest: int = max(settings.ACQUIRER_TIMEOUT, settings.BANK_TIMEOUT)
+    longest: int = max(settings.ACQUIRER_TIMEOUT, settings.BANK_TIMEOUT, settings.PAYSTACK_TIMEOUT)
     return 2 * timedelta(seconds=longest) + MARGIN
 
 
