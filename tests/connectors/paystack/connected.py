@@ -1,0 +1,126 @@
+"""The service connected with a simulated Paystack over HTTP."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from io import StringIO
+from threading import Thread
+from typing import Any
+
+from django.core.management import call_command
+from django.db.models import F
+
+from connectors.paystack.simulator.integration import Settings
+from connectors.paystack.simulator.records import Transfer
+from connectors.paystack.simulator.server import Server
+from connectors.paystack.simulator.simulator import Simulator
+from kit.connectors import connectors
+from payments import rails
+from payments.models import CardOperation, RailBlock, Transaction
+from payments.rails.protocol import PayoutBank
+from payments.services.rails.rail_queries.rail_blocks import cached_blocks
+from tests import orders
+from tests.connectors.paystack.client import KEY, NOON
+
+INTEGRATION = 463433
+PAYMENTS = "/api/payments"
+
+
+class Connected:
+    """A running simulator, the caller of our API, and the time that passes for both."""
+
+    def __init__(self, server: Server, api: Any) -> None:
+        self.simulator = server.simulator
+        self.api = api
+
+    def command(self, **order: Any) -> Any:
+        return self.simulator.command(**order)
+
+    def plan(self, *words: str) -> None:
+        self.command(plan=list(words))
+
+    def books(self) -> dict[str, Any]:
+        return self.simulator.books()
+
+    def only_transfer(self) -> Transfer:
+        """Return the one transfer that Paystack has."""
+        [transfer] = self.simulator.integration.tables.transfers.values()
+        return transfer
+
+    def paid(self) -> dict[str, int]:
+        """Return what was paid by reference."""
+        paid: dict[str, int] = self.books()["paid_out"]
+        return paid
+
+    def post(self, **changes: Any) -> Any:
+        return self.api.post(PAYMENTS, orders.payout(**changes))
+
+    def pay_out(self, **changes: Any) -> dict[str, Any]:
+        answer = self.post(**changes)
+        assert answer.status_code == 201, answer.content
+        made: dict[str, Any] = answer.json()
+        return made
+
+    def again(self, payout: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = self.api.get(f"{PAYMENTS}/{payout['reference']}").json()
+        return found
+
+    def requery(self) -> None:
+        call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass at Paystack and here."""
+        self.simulator.advance(seconds)
+        past = timedelta(seconds=seconds)
+        for model in (Transaction, CardOperation):
+            model.objects.update(created_at=F("created_at") - past, sent_at=F("sent_at") - past)
+        RailBlock.objects.update(since=F("since") - past, probed_at=F("probed_at") - past)
+        cached_blocks.cache_clear()
+
+    def requery_later(self, *, after: float = 61) -> None:
+        """Query all that is pending, when an order that Paystack doesn't find may be sent again."""
+        self.pass_time(after)
+        self.requery()
+
+
+def reference_of(payout: dict[str, Any]) -> str:
+    """Return our reference of a payout at Paystack."""
+    return str(payout["id"]).replace("-", "")
+
+
+def made_bank() -> Any:
+    """Return this process's connector to Paystack."""
+    return connectors.make(rails.BANKS["paystack"], protocol=PayoutBank)
+
+
+@contextmanager
+def paystack_connected(settings: Any, api: Any, *, key: str = KEY, **variants: str) -> Iterator[Connected]:
+    """Run a simulated Paystack and route payouts to it."""
+    simulator = Simulator(
+        Settings(secret_key=key, integration=INTEGRATION), standing_at=NOON, variants=variants
+    )
+    simulator.integration.switches["unlimited"] = True
+    server = Server(simulator)
+    serving = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    serving.start()
+    settings.PAYOUT_BANK = "paystack"
+    settings.PAYSTACK_SECRET_KEY, settings.PAYSTACK_URL = key, server.url
+    settings.PAYSTACK_INTEGRATION = str(INTEGRATION)
+    connectors._made.cache_clear()
+    try:
+        yield Connected(server, api)
+    finally:
+        server.stop()
+        serving.join(5)
+        connectors._made.cache_clear()
+
+
+@contextmanager
+def short_timeout(seconds: float = 0.4) -> Iterator[None]:
+    """Shorten the time for Paystack's answers in a test that expects none."""
+    bank = made_bank()._connector
+    usual, bank._timeout = bank._timeout, seconds
+    try:
+        yield
+    finally:
+        bank._timeout = usual

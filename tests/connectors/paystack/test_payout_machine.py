@@ -1,0 +1,121 @@
+"""Random payouts under random faults: in the end, each has succeeded if and only if Paystack has paid it, and once.
+
+PAYSTACK_EXAMPLES=2000 runs the long variant.
+"""
+
+import os
+import random
+
+import pytest
+
+from ledger.invariants import check
+from payments.invariants.registry import INVARIANTS
+from payments.models import RailBlock, Transaction
+from tests.connectors.paystack.client import KEY, LIVE_KEY
+from tests.connectors.paystack.connected import paystack_connected, reference_of, short_timeout
+
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
+
+EXAMPLES = int(os.environ.get("PAYSTACK_EXAMPLES", "12"))
+STEPS = 30
+
+CALLS = ["POST /transfer", "POST /transfer", "POST /transferrecipient", "GET /transfer/verify", "GET /bank"]
+FAULTS = [
+    "cut", "half", "garbage", "fail 500", "fail 502", "lose_and_cut", "refuse 500", "refuse 503", "refuse 401",
+    "refuse 403", "refuse 429", "redirect", "twice", "repeat", "hide", "hide 20", "swallow", "arrive_late 30",
+]  # fmt: skip
+SWITCHES = ["otp", "on_hold", "starter", "ip_refused"]
+ENDS = ["success", "failed", "abandoned", "blocked", "rejected"]
+VARIANTS = {
+    "transfer_repeated": ["400", "404", "without_code"],
+    "failed_transfer_fee": ["returned", "kept"],
+    "recipient_name": ["kept", "replaced"],
+    "nip_member": ["nip_sort_code", "nip_code"],
+}
+AMOUNTS = [10_000, 250_000, 99_000_000, 100_000_000, 300_000_000]
+
+
+class Play:
+    """One example: what merchants, Paystack, banks and time do, in a random order."""
+
+    def __init__(self, paystack, generator):
+        self.paystack, self.random = paystack, generator
+        self.payouts = []
+
+    def step(self):
+        moves = [
+            self.pay,
+            self.pay,
+            self.pay,
+            self.fail,
+            self.fail,
+            self.switch,
+            self.end,
+            self.wait,
+            self.requery,
+        ]
+        self.random.choice(moves)()
+
+    def pay(self):
+        answer = self.paystack.post(amount=self.random.choice(AMOUNTS))
+        assert answer.status_code in {201, 503}, answer.content
+        if answer.status_code == 201:
+            self.payouts.append(answer.json())
+
+    def fail(self):
+        self.paystack.plan(f"{self.random.choice(CALLS)}: {self.random.choice(FAULTS)}")
+
+    def switch(self):
+        self.paystack.command(switch={self.random.choice(SWITCHES): self.random.random() < 0.5})
+
+    def end(self):
+        transfers = self.paystack.simulator.integration.tables.transfers
+        opened = [each.reference for each in transfers.values() if each.status in {"pending", "otp"}]
+        if opened:
+            status = self.random.choice(ENDS)
+            self.paystack.command(transfer={"reference": self.random.choice(opened), "status": status})
+
+    def wait(self):
+        self.paystack.pass_time(self.random.choice([5, 30, 61, 600]))
+
+    def requery(self):
+        self.paystack.requery()
+
+    def come_to_rest(self):
+        """Repair everything, and let time pass until nothing is pending."""
+        simulator = self.paystack.simulator
+        simulator.plan._planned.clear()
+        self.paystack.command(switch=dict.fromkeys(SWITCHES, False), top_up=10**12)
+        for _ in range(100):
+            for each in list(simulator.integration.tables.transfers.values()):
+                if each.status in {"pending", "otp"}:
+                    self.paystack.command(transfer={"reference": each.reference, "status": "success"})
+            if not Transaction.objects.unanswered().exists():
+                return
+            self.paystack.requery_later(after=61)
+        pytest.fail("payouts are still pending")
+
+
+@pytest.mark.parametrize("seed", range(EXAMPLES))
+def test_each_payout_succeeds_exactly_if_it_was_paid(settings, api, seed):
+    generator = random.Random(seed)
+    variants = {name: generator.choice(values) for name, values in VARIANTS.items()}
+    key = generator.choice([KEY, LIVE_KEY])
+    with paystack_connected(settings, api, key=key, **variants) as paystack:
+        if key == LIVE_KEY:
+            paystack.command(default={"transfer": "pending"})
+        play = Play(paystack, generator)
+        with short_timeout(0.2):
+            for _ in range(STEPS):
+                play.step()
+        play.come_to_rest()
+        paystack.pass_time(61)
+        play.payouts.append(paystack.pay_out())
+        play.come_to_rest()
+
+        shown = [paystack.again(payout) for payout in play.payouts]
+        succeeded = {reference_of(each): each["amount"] for each in shown if each["status"] == "success"}
+        assert paystack.paid() == succeeded
+        assert {each["status"] for each in shown} <= {"success", "failed"}
+        assert not RailBlock.objects.filter(currency="").exists()
+        assert [one.broken for one in check(INVARIANTS) if not one.holds] == []
