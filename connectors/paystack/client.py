@@ -30,8 +30,9 @@ LONGEST_MESSAGE = 160  # characters
 class Refused(Exception):
     """An error of Paystack in its own form. Nothing happened, except if the code means a duplicate reference."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(code or message)
+        self.status = status
         self.code = code
         self.message = message
 
@@ -59,7 +60,7 @@ class Deadline:
 
 
 class PaystackClient:
-    """Calls of one integration. Thread-safe. The repr hides the key."""
+    """Calls of one integration. Thread-safe."""
 
     def __init__(self, *, key: str, url: str, ca_file: str = "") -> None:
         self.domain = "live" if key.startswith("sk_live_") else "test"
@@ -81,9 +82,9 @@ class PaystackClient:
             key=settings.PAYSTACK_SECRET_KEY, url=settings.PAYSTACK_URL, ca_file=settings.PAYSTACK_CA_FILE
         )
 
-    def has_room(self, endpoint: str) -> bool:
-        """Return whether another call can be made now, of an endpoint such as `POST /transfer`."""
-        return self._http.has_room() and self._limits.wait(endpoint) <= LONGEST_WAIT
+    def has_room(self, *endpoints: str) -> bool:
+        """Return whether another call of each endpoint, such as `POST /transfer`, can be made now."""
+        return self._http.has_room() and all(self._limits.wait(each) <= LONGEST_WAIT for each in endpoints)
 
     def get(
         self, path: str, *, until: Deadline, query: Mapping[str, str] | None = None, endpoint: str = ""
@@ -117,8 +118,10 @@ class PaystackClient:
         return _read(answer)
 
     def _exchange(self, endpoint: str, request: HttpRequest, until: Deadline) -> HttpAnswer:
+        if not (left := until.left()):
+            raise AnswerLost
         try:
-            return self._http.call(request, timeout=until.left())
+            return self._http.call(request, timeout=left)
         except NoAnswer as reason:
             log.warning("no answer from Paystack", reason=str(reason), endpoint=endpoint)
             raise AnswerLost from None
@@ -171,7 +174,7 @@ def _read(answer: HttpAnswer) -> Answer:
         case HTTPStatus.TOO_MANY_REQUESTS:
             raise Limited
         case status if status < HTTPStatus.INTERNAL_SERVER_ERROR and not document["status"]:
-            raise Refused(code.lower(), message)
+            raise Refused(status, code.lower(), message)
     raise AnswerLost
 
 

@@ -6,6 +6,7 @@ The reference is the idempotency key. Paystack keeps it for ever and carries out
 import threading
 from datetime import timedelta
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -27,7 +28,6 @@ MINIMUM = {"NGN": 10_000}  # kobo
 RESEND_AFTER = timedelta(seconds=60)  # while a transfer is validated, queries don't find it
 MOST_ENQUIRIES = 8  # concurrent name enquiries of a process, so that hanging ones leave room for transfers
 LONGEST_NAME = 100  # characters
-NOT_RESOLVED = "could not resolve account name"
 REASON_LENGTH = 100  # characters of a narration; the limit there isn't published
 
 
@@ -53,7 +53,7 @@ class PaystackBank:
         return Capabilities(currencies=frozenset(settings.PAYSTACK_CURRENCIES), minimum_amount=MINIMUM)
 
     def is_available(self) -> bool:
-        return self._client.has_room("POST /transfer")
+        return self._client.has_room("POST /transferrecipient", "POST /transfer")
 
     def send(self, order: PayoutOrder) -> RailAnswer:
         until = Deadline(self._timeout)
@@ -62,7 +62,7 @@ class PaystackBank:
             log.warning(
                 "Paystack doesn't have the bank of a payout", id=str(order.id), nip_code=order.nip_code
             )
-            return RailAnswer(outcome=outcomes.payout_failure(""))
+            return self._found_or_failed(order, until)
         try:
             recipient = self._recipient(order, bank_code, until)
             _require_lease(order)
@@ -96,8 +96,9 @@ class PaystackBank:
             asked = {"account_number": account_number, "bank_code": bank_code}
             answer = self._client.get("/bank/resolve", query=asked, until=until)
         except Refused as refused:
-            # A wrong number and a bank that is down have the same answer.
-            if NOT_RESOLVED in refused.message.lower() or refused.code in codes.INVALID_BANK_CODES:
+            # A wrong number and a bank that is down have the same answer, 422.
+            is_unknown = refused.status == HTTPStatus.UNPROCESSABLE_ENTITY
+            if is_unknown or refused.code in codes.INVALID_BANK_CODES:
                 return None
             raise AnswerLost from None
         name = answer.data.get("account_name") if isinstance(answer.data, dict) else None
@@ -109,7 +110,7 @@ class PaystackBank:
         """Create the recipient of an order. The same account again is the existing one. No money moves."""
         document = {
             "type": "nuban",
-            "name": order.beneficiary,
+            "name": order.beneficiary or order.account_number,  # required there
             "account_number": order.account_number,
             "bank_code": bank_code,
             "currency": order.currency,
@@ -184,7 +185,7 @@ class PaystackBank:
             ("amount", order.amount),
             ("currency", order.currency),
         ):
-            if transfer.get(member) != ordered:
+            if str(transfer.get(member)) != str(ordered):
                 raise _difference(order, member)
         status = transfer.get("status")
         if status == codes.SUCCESS:
@@ -223,10 +224,17 @@ class PaystackBank:
             raise RailBlocked(advice)
         if codes.is_refusal(code, message):
             self._refusals.reset()
-            return RailAnswer(outcome=outcomes.payout_failure(""))
+            return self._found_or_failed(order, until)
         log.error("Paystack refuses a transfer", id=str(order.id), code=code, message=message)
         self._refusals.count(code, message)
         return self._found_or_lost(order, until)
+
+    def _found_or_failed(self, order: PayoutOrder, until: Deadline) -> RailAnswer:
+        """Return the failure of a refused order, unless an earlier attempt has arrived after all."""
+        found = self._find(order, until)
+        return (
+            RailAnswer(outcome=outcomes.payout_failure("")) if found is None else self._answer(order, found)
+        )
 
     def _found_or_lost(self, order: PayoutOrder, until: Deadline) -> RailAnswer:
         found = self._find(order, until)

@@ -9,6 +9,7 @@ from kit.connectors.capabilities import Capabilities
 from merchants.models import Business
 from payments.rails import RailUnavailable
 from payments.services.rails.rail_choices import configured_acquirer_for, configured_bank_for
+from payments.services.rails.rail_queries.rail_blocks import is_blocked
 from virtual_accounts.providers import account_provider
 
 
@@ -64,7 +65,7 @@ def _of_payouts(business: Business) -> Iterator[FlowCapability]:
     except RailUnavailable:
         can, is_reached = None, False
     else:
-        can, is_reached = bank.capabilities, bank.is_available()
+        can, is_reached = bank.capabilities, bank.is_available() and not is_blocked(bank)
     # A payout's currency must be that of the beneficiary's bank.
     of_banks = {bank.currency for bank in banks.all_banks()}
     for each in _in_currencies(CapabilityFlow.PAYOUT, business.currencies, can, is_available=is_reached):

@@ -51,6 +51,8 @@ class TestBlockOfAll:
         assert outcome(payout) == ("pending", "10001")
         assert (refused.status_code, refused.json()["code"]) == (503, "rail_unavailable")
         assert not Transaction.objects.filter(reference="second").exists()
+        offered = {each["flow"]: each for each in paystack.api.get("/api/capabilities").json()["data"]}
+        assert offered["payout"]["available"] is False
         block = RailBlock.objects.get()
         assert (block.connector, block.account, block.amount) == ("paystack", "paystack:463433", None)
         assert reason in block.reason

@@ -221,6 +221,16 @@ class TestLostAnswers:
             assert outcome(payout) == ("success", "10000")
             assert paystack.paid() == {reference_of(payout): 250_000}
 
+    def test_refused_when_sent_again_is_looked_up_once_more(self, paystack):
+        """The first attempt arrived after all, and the account was closed since."""
+        order = an_order()
+        paystack.plan("POST /transfer: fail 500")
+        with pytest.raises(AnswerLost):
+            made_bank().send(order)
+        paystack.command(names={order.account_number: ""})
+
+        assert made_bank().send(order).outcome.is_success
+
     @pytest.mark.parametrize("path", ["/bank", "/transferrecipient"])
     def test_before_the_transfer_leaves_it_unsent(self, paystack, path):
         paystack.plan(f"{'GET' if path == '/bank' else 'POST'} {path}: fail 500")

@@ -161,6 +161,14 @@ def require_open(bank: CardAcquirer | PayoutBank, *, currency: str, amount: int,
         raise ConnectorUnavailable
 
 
+def is_blocked(bank: PayoutBank) -> bool:
+    """Return whether a bank takes no new order of any amount."""
+    return any(
+        (block.connector, block.account, block.amount) == (bank.name, bank.account, None)
+        for block in cached_blocks()
+    )
+
+
 def may_send(subject: Unanswered, *, now: datetime) -> bool:
     """Return whether an order that the bank doesn't have can be sent: its account isn't blocked, or it is the probe."""
     return _may_pass(order_of(subject), order_id=subject.pk, now=now)
