@@ -26,7 +26,9 @@ from redis.exceptions import RedisError
 from config.migration_state import unapplied_migrations
 from config.models import LATE_AFTER, last_beat
 from config.version import VERSION
+from connectors.paystack import examination as paystack
 from dashboard.search import indexer
+from kit.connectors.remarks import Remark
 from kit.db import postgresql, triggers
 from kit.db.encrypted_field import UnreadableSecret
 from kit.money.money import money
@@ -91,6 +93,23 @@ def examine(*, now: datetime) -> list[Finding]:
     for check in _NEED_THE_DATABASE:
         findings += _carefully(check, now)
     return findings + list(_broker())
+
+
+def examine_connector(name: str) -> list[Finding]:
+    """Make the harmless calls of a connector's provider."""
+    return [
+        Finding(remark.check, _severity(remark), remark.said, remark.advice)
+        for remark in EXAMINATIONS[name]()
+    ]
+
+
+def _severity(remark: Remark) -> Severity:
+    if remark.is_broken:
+        return Severity.BROKEN
+    return Severity.WARNING if remark.advice else Severity.FINE
+
+
+EXAMINATIONS: dict[str, Callable[[], Iterator[Remark]]] = {"paystack": paystack.examine}
 
 
 def worst(findings: list[Finding]) -> Severity:

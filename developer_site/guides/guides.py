@@ -78,6 +78,7 @@ GUIDES: dict[str, Guide] = {
         Guide("addresses", "URLs and access", "The access rules, reauthentication and limits of every URL.", "addresses.md"),
         Guide("rails", "Rails", "Connect an acquirer and a bank.", "rails.md"),
         Guide("checkout-com", "Checkout.com", "Take cards with an account at Checkout.com.", "connectors/checkout.md"),
+        Guide("paystack", "Paystack", "Pay out from a balance at Paystack.", "connectors/paystack.md"),
         Guide("bank-transfers", "Bank notifications", "Notifications from the bank that hosts virtual accounts.", "bank-transfers.md"),
         Guide("python-client", "Python client", "The library and command-line tool for Python.", "../clients/python/README.md", CLIENT_ERRORS),
         Guide("node-client", "Node client", "The library for Node.js and TypeScript.", "../clients/node/README.md", CLIENT_ERRORS),

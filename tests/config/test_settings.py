@@ -161,6 +161,28 @@ class TestProduction:
         assert_refused(refused, *complaints.values())
         assert len(refused.stderr.splitlines()) == len(complaints), refused.stderr
 
+    @pytest.mark.parametrize("key", ["sk_test_0a1b2c3d", "pk_live_0a1b2c3d", "sk_live_0a1b 2c3d"])
+    def test_rejects_a_key_of_paystack_of_another_kind_without_showing_it(self, key):
+        refused = start(PRODUCTION | {"PAYSTACK_SECRET_KEY": key, "PAYSTACK_URL": "http://127.0.0.1:8587"})
+
+        assert_refused(refused, "PAYSTACK_SECRET_KEY", "PAYSTACK_URL")
+        assert "0a1b" not in refused.stderr
+
+    @pytest.mark.parametrize(
+        ("changes", "complaint"),
+        [
+            ({"PAYSTACK_URL": "http://127.0.0.1:8587"}, ""),
+            ({"PAYSTACK_SECRET_KEY": "sk_live_0a1b2c3d"}, "PAYSTACK_SECRET_KEY"),
+            ({"PAYSTACK_URL": "http://127.0.0.1.example"}, "PAYSTACK_URL"),
+            ({"PAYSTACK_INTEGRATION": "shop"}, "PAYSTACK_INTEGRATION"),
+        ],
+    )
+    def test_checks_paystack_in_a_sandbox_too(self, changes, complaint):
+        started = start({"ENVIRONMENT": "sandbox"} | changes)
+
+        assert started.returncode == (2 if complaint else 0)
+        assert complaint in started.stderr
+
     @pytest.mark.long
     def test_starts_with_the_real_rails_and_without_a_warning_about_them(self):
         checked = start(PRODUCTION | RAILS, "manage.py", "check")

@@ -1,0 +1,103 @@
+"""Examine the configured Paystack account with calls that change nothing, for `manage.py doctor --connector paystack`."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from connectors.paystack import bank_codes, codes
+from connectors.paystack.client import Deadline, Limited, PaystackClient, Refused
+from kit.connectors.remarks import Remark
+from kit.money.money import money
+from payments.rails.protocol import AnswerLost, RailBlocked
+
+MOST_NAMES = 10  # of banks that Paystack doesn't have
+
+
+def examine() -> Iterator[Remark]:
+    """Make harmless calls, and say what is wrong in the words of Paystack's dashboard."""
+    try:
+        client = PaystackClient.from_settings()
+    except ImproperlyConfigured as problem:
+        yield Remark("paystack settings", str(problem), "Set them, and restart.", is_broken=True)
+        return
+    for name, check in CHECKS.items():
+        yield from _carefully(f"paystack {name}", check, client)
+
+
+def _carefully(
+    name: str, check: Callable[[str, PaystackClient], Iterator[Remark]], client: PaystackClient
+) -> list[Remark]:
+    try:
+        return list(check(name, client))
+    except RailBlocked as blocked:
+        return [Remark(name, "Paystack refuses the call.", blocked.reason, is_broken=True)]
+    except Refused as refused:
+        said = f"Paystack refuses the call: {refused.message}"
+        return [Remark(name, said, "Ask Paystack's support.", is_broken=True)]
+    except Limited:
+        return [Remark(name, "The rate limit is reached.", "Try again in a minute.")]
+    except AnswerLost:
+        advice = f"Check the network from this server to {settings.PAYSTACK_URL}, and Paystack's status page."
+        return [Remark(name, "Paystack didn't answer.", advice, is_broken=True)]
+
+
+def _balance(name: str, client: PaystackClient) -> Iterator[Remark]:
+    """Check the key, the address of this server, and what can be paid out."""
+    rows = client.get("/balance", until=_deadline()).data
+    for row in rows if isinstance(rows, list) else ():
+        currency, balance = str(row.get("currency")), row.get("balance")
+        if currency not in settings.PAYSTACK_CURRENCIES or not isinstance(balance, int):
+            continue
+        said = f"The balance is {money(balance, currency)}."
+        yield Remark(name, said, codes.LOW_BALANCE if balance <= 0 else "")
+
+
+def _integration(name: str, client: PaystackClient) -> Iterator[Remark]:
+    """Compare the integration and the environment of the newest change of the balance with the settings."""
+    rows = client.get("/balance/ledger", query={"perPage": "1"}, until=_deadline()).data
+    newest: Any = rows[0] if isinstance(rows, list) and rows else None
+    if not isinstance(newest, dict) or "integration" not in newest:
+        yield Remark(
+            name, "It can't be compared with PAYSTACK_INTEGRATION, because the balance has no changes yet."
+        )
+    elif str(newest["integration"]) != settings.PAYSTACK_INTEGRATION:
+        advice = f"The key belongs to integration {newest['integration']}. Correct one of them."
+        yield Remark(name, codes.OTHER_INTEGRATION, advice, is_broken=True)
+    else:
+        yield Remark(
+            name, f"The key belongs to integration {settings.PAYSTACK_INTEGRATION} ({client.domain})."
+        )
+
+
+def _transfers(name: str, client: PaystackClient) -> Iterator[Remark]:
+    """Look up a reference that no transfer has."""
+    try:
+        client.get(f"/transfer/verify/{uuid4().hex}", endpoint="/transfer/verify", until=_deadline())
+    except Refused as refused:
+        if not codes.is_missing(refused.code, refused.message):
+            raise
+    yield Remark(name, "Transfers can be looked up.")
+
+
+def _banks(name: str, client: PaystackClient) -> Iterator[Remark]:
+    """Find banks of ours that Paystack doesn't have. Payouts to them fail."""
+    missing = bank_codes.read(client, until=_deadline()).missing()
+    if not missing:
+        yield Remark(name, "Paystack has all banks of GET /api/banks.")
+        return
+    names = ", ".join(missing[:MOST_NAMES]) + (" and others" if len(missing) > MOST_NAMES else "")
+    yield Remark(
+        name,
+        f"Paystack doesn't have {len(missing)} of our banks: {names}.",
+        "Payouts to them fail with 20030.",
+    )
+
+
+def _deadline() -> Deadline:
+    return Deadline(settings.PAYSTACK_TIMEOUT)
+
+
+CHECKS = {"balance": _balance, "integration": _integration, "transfers": _transfers, "banks": _banks}
