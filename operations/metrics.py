@@ -28,7 +28,7 @@ from kit.db import clock, postgresql
 from ledger.models import Account
 from operations.commit_waits import longest_commit_wait
 from payments import trace_numbers
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, RailBlock, Transaction
 from payments.services.links import link_uses
 from payments.services.replays import idempotency
 from webhooks.models import Delivery
@@ -77,6 +77,7 @@ class DatabaseCollector(Collector):
                 *_deliveries(),
                 *_transactions(),
                 *_provider_events(),
+                *_rails(),
                 *_workers(),
                 *_ledger(),
                 *_card_numbers(),
@@ -141,6 +142,14 @@ def _provider_events() -> Iterator[Metric]:
         "sluice_oldest_due_provider_event_seconds",
         "How long the oldest event of a provider that should be processed now has been due.",
         value=(now - oldest).total_seconds() if oldest else 0,
+    )
+
+
+def _rails() -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "sluice_rail_blocks",
+        "Blocks of accounts at banks that refuse payouts for a fault of ours.",
+        value=RailBlock.objects.count(),
     )
 
 

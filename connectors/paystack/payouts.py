@@ -17,6 +17,7 @@ from connectors.paystack.bank_codes import BankList
 from connectors.paystack.client import Answer, Deadline, PaystackClient, Refused
 from connectors.paystack.refusal_counter import RefusalCounter
 from kit.connectors.capabilities import Capabilities
+from kit.connectors.connector_metrics import RAIL_DIFFERENCES
 from kit.db import clock
 from kit.text.display_names import identifier_text, printable_line
 from payments.rails.protocol import AnswerLost, NotReceived, PayoutOrder, RailAnswer, RailBlocked
@@ -255,6 +256,7 @@ def _require_lease(order: PayoutOrder) -> None:
 
 def _difference(order: PayoutOrder, member: str) -> AnswerLost:
     """Report that a transfer of ours has other values than its order. It is never a success."""
+    RAIL_DIFFERENCES.labels(PaystackBank.name).inc()
     log.error("a transfer at Paystack differs from its payout", id=str(order.id), differs=member)
     return AnswerLost()
 

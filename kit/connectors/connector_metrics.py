@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from prometheus_client import Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 RAIL_SECONDS = Histogram(
     "sluice_rail_duration_seconds",
@@ -23,6 +23,11 @@ TOKEN_WAIT_SECONDS = Histogram(
     "Waits for a provider's rate limit, of calls for payments and of queries.",
     ["connector", "call"],
     buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5),
+)
+RAIL_DIFFERENCES = Counter(
+    "sluice_rail_differences_total",
+    "Answers of a rail about an order of ours with other values, such as another amount. None is a success.",
+    ["connector"],
 )
 
 

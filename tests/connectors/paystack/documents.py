@@ -241,3 +241,26 @@ def _differences(value, shape, where):
     if isinstance(value, list) and shape["items"]:
         return [d for each in value for d in _differences(each, shape["items"], f"{where}[]")]
     return []
+
+
+def request_complaints(method, path, body):
+    """Say how the body of a request differs from the OpenAPI document. Empty if it agrees."""
+    operation = _openapi()["paths"][path][method.lower()]
+    schema = _resolved(operation["requestBody"])["content"]["application/json"]["schema"]
+    whole = {"components": _openapi()["components"], **schema}
+    known = _properties(schema)
+    errors = [error.message for error in jsonschema.Draft4Validator(whole).iter_errors(body)]
+    return errors + [f"{name} is unknown" for name in body if name not in known]
+
+
+def _properties(schema):
+    found = _resolved(schema)
+    own = dict(found.get("properties", {}))
+    for part in found.get("allOf", ()):
+        own |= _properties(part)
+    return own
+
+
+def sample(name, status):
+    """Return a published sample of an answer."""
+    return _samples()[f"{name}.response.json"][str(status)]["data"]

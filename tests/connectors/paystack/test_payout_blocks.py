@@ -7,7 +7,7 @@ from django.utils import timezone
 from connectors.paystack.simulator import tables
 from connectors.paystack.simulator.tables import Error
 from merchants.models import AuditEntry
-from operations import doctor_checks
+from operations import doctor_checks, metrics
 from payments.models import RailBlock, Transaction
 from tests import orders
 from tests.connectors.paystack.client import LIVE_KEY, NOON
@@ -257,8 +257,9 @@ class TestStaff:
 
         assert RailBlock.objects.exists()
 
-    def test_doctor_names_it(self, paystack):
+    def test_doctor_names_it_and_metrics_count_it(self, paystack):
         paystack.pay_out(amount=2 * BALANCE)
+        assert b"sluice_rail_blocks 1.0" in metrics.exposition()
 
         [finding] = doctor_checks._blocks(timezone.now())
 

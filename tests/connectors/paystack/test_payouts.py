@@ -14,6 +14,7 @@ from connectors.paystack.simulator import tables
 from connectors.paystack.simulator.answers import Request
 from connectors.paystack.simulator.transfers import create_recipient, send
 from kit.connectors import connectors
+from kit.connectors.connector_metrics import RAIL_DIFFERENCES
 from kit.connectors.http_client import HttpClient, HttpRequest, NoAnswer
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
@@ -276,11 +277,14 @@ class TestDifferences:
         theirs = {"amount": 250_000, "number": "0123456789", "bank": "058"} | changes
         _transfer_of_another(paystack, order.id.hex, **theirs)
 
+        counted = RAIL_DIFFERENCES.labels("paystack")._value.get()
+
         with pytest.raises(AnswerLost):
             made_bank().send(order)
         with pytest.raises(AnswerLost):
             made_bank().query(order)
 
+        assert RAIL_DIFFERENCES.labels("paystack")._value.get() == counted + 2
         assert caplog.text.count(f"'differs': '{differs}'") == 2
 
     def test_another_integration_blocks_before_money_moves(self, paystack):
