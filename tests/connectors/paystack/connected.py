@@ -73,7 +73,8 @@ class Connected:
         self.simulator.advance(seconds)
         past = timedelta(seconds=seconds)
         for model in (Transaction, CardOperation):
-            model.objects.update(created_at=F("created_at") - past, sent_at=F("sent_at") - past)
+            moments = ("created_at", "sent_at", "query_leased_until", "next_query_at")
+            model.objects.update(**{name: F(name) - past for name in moments})
         RailBlock.objects.update(since=F("since") - past, probed_at=F("probed_at") - past)
         cached_blocks.cache_clear()
 

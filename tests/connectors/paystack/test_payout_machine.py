@@ -5,14 +5,19 @@ PAYSTACK_EXAMPLES=2000 runs the long variant.
 
 import os
 import random
+from contextlib import suppress
+from unittest.mock import patch
 
 import pytest
 
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import RailBlock, Transaction
+from payments.rails.protocol import AnswerLost
+from payments.services.rails.rail_queries import first_calls
+from tests import orders
 from tests.connectors.paystack.client import KEY, LIVE_KEY
-from tests.connectors.paystack.connected import paystack_connected, reference_of, short_timeout
+from tests.connectors.paystack.connected import PAYMENTS, paystack_connected, reference_of, short_timeout
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -35,6 +40,10 @@ VARIANTS = {
 AMOUNTS = [10_000, 250_000, 99_000_000, 100_000_000, 300_000_000]
 
 
+class Killed(Exception):
+    """A process ended here."""
+
+
 class Play:
     """One example: what merchants, Paystack, banks and time do, in a random order."""
 
@@ -51,6 +60,7 @@ class Play:
             self.fail,
             self.switch,
             self.end,
+            self.die,
             self.wait,
             self.requery,
         ]
@@ -61,6 +71,22 @@ class Play:
         assert answer.status_code in {201, 503}, answer.content
         if answer.status_code == 201:
             self.payouts.append(answer.json())
+
+    def die(self):
+        """Kill a process before or after it has called the bank. It stores no answer, and keeps its lease."""
+        order, has_called = orders.payout(amount=self.random.choice(AMOUNTS)), self.random.random() < 0.5
+
+        def dying(call, *, about):
+            with suppress(AnswerLost):
+                if has_called:
+                    call()
+            raise Killed
+
+        with patch.object(first_calls, "answer_to", dying), suppress(Killed):
+            self.paystack.api.post(PAYMENTS, order)
+        stored = self.paystack.api.get(f"{PAYMENTS}/{order['reference']}")
+        if stored.status_code == 200:
+            self.payouts.append(stored.json())
 
     def fail(self):
         self.paystack.plan(f"{self.random.choice(CALLS)}: {self.random.choice(FAULTS)}")

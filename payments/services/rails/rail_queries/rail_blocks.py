@@ -2,7 +2,8 @@
 
 The refused orders stay pending. While an account is blocked, nothing is sent there: new payouts get 503, and queries
 don't send anything again. Once a minute one order goes out as a probe: the one that was refused or, if that one has its
-outcome by now, another pending one or a new payout. The first order that the bank accepts ends the block, and staff can end it.
+outcome by now, another pending one or a new payout. The first order that the bank accepts ends the block, and staff can
+end it. Decision 0096.
 """
 
 from datetime import datetime, timedelta
@@ -143,12 +144,14 @@ def lift(block_id: UUID, *, reason: str, actor: Actor, now: datetime) -> RailBlo
 @database.atomic
 def _end(block: RailBlock, *, now: datetime) -> None:
     """Delete a block, and make what waits for it due."""
+    cached_blocks.cache_clear()
+    ended, _ = RailBlock.objects.filter(pk=block.pk).delete()
+    if not ended:
+        return  # another process was first
     log.info("rail no longer blocked", account=block.account, reason=block.reason)
-    RailBlock.objects.filter(pk=block.pk).delete()
     for model in (Transaction, CardOperation):
         waiting = model._default_manager.unanswered().filter(connector=block.connector, account=block.account)
         bring_forward(waiting, now=now)
-    cached_blocks.cache_clear()
     database.on_commit(cached_blocks.cache_clear)
 
 
