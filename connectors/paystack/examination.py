@@ -48,7 +48,7 @@ def _balance(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Check the key, the address of this server, and what can be paid out."""
     rows = client.get("/balance", until=_deadline()).data
     for row in rows if isinstance(rows, list) else ():
-        currency, balance = str(row.get("currency")), row.get("balance")
+        currency, balance = (row.get("currency"), row.get("balance")) if isinstance(row, dict) else ("", 0)
         if currency not in settings.PAYSTACK_CURRENCIES or not isinstance(balance, int):
             continue
         said = f"The balance is {money(balance, currency)}."

@@ -188,7 +188,7 @@ class PaystackBank:
         ):
             if str(transfer.get(member)) != str(ordered):
                 raise _difference(order, member)
-        status = transfer.get("status")
+        status = identifier_text(transfer.get("status"), length=40)
         if status == codes.SUCCESS:
             return RailAnswer(
                 outcome=outcomes.COMPLETED,
@@ -205,9 +205,7 @@ class PaystackBank:
             # Found by a query, it may have been sent before one-time passwords were turned off.
             return RailAnswer(outcome=outcomes.PROCESSING, blocked_reason=codes.ONE_TIME_CODES)
         if status not in codes.PENDING | {codes.WAITS_FOR_CODE}:
-            log.error(
-                "unknown status of a transfer", id=str(order.id), status=identifier_text(status, length=40)
-            )
+            log.error("unknown status of a transfer", id=str(order.id), status=status)
         return RailAnswer(outcome=outcomes.PROCESSING, is_accepted=is_accepted)
 
     def _answer_to_refusal(self, order: PayoutOrder, refused: Refused, until: Deadline) -> RailAnswer:

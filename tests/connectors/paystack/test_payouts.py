@@ -8,6 +8,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 from django.utils import timezone
 
 from connectors.paystack.simulator import tables
@@ -372,6 +373,9 @@ class TestSecrets:
 
         assert "no answer from Paystack" in caplog.text
         assert KEY not in caplog.text
+        stored = [str(row) for model in apps.get_models() for row in model._base_manager.values_list()]
+        assert stored
+        assert KEY not in "".join(stored)
         assert KEY not in repr(vars(made_bank()._connector)) + str(HttpRequest("GET", "u", {"a": KEY}))
         with pytest.raises(NoAnswer) as lost:
             HttpClient().call(HttpRequest("GET", "http://127.0.0.1:9", {"a": f"{KEY}\n"}), timeout=2)
