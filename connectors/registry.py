@@ -1,12 +1,18 @@
 """The providers. To add one, write its package and name it here."""
 
+from collections.abc import Callable, Iterator
+
 from rest_framework.exceptions import NotFound
 
 from connectors.checkout.webhooks import CheckoutWebhooks
+from connectors.paystack import examination as paystack
 from connectors.paystack.webhooks import PaystackWebhooks
 from connectors.protocol import ProviderWebhooks
+from kit.connectors.remarks import Remark
 
 WEBHOOKS: dict[str, ProviderWebhooks] = {"checkout": CheckoutWebhooks(), "paystack": PaystackWebhooks()}
+# Harmless calls, for `manage.py doctor --connector`.
+EXAMINATIONS: dict[str, Callable[[], Iterator[Remark]]] = {"paystack": paystack.examine}
 
 
 def configured_webhooks(provider: str) -> ProviderWebhooks:

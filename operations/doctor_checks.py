@@ -26,7 +26,7 @@ from redis.exceptions import RedisError
 from config.migration_state import unapplied_migrations
 from config.models import LATE_AFTER, last_beat
 from config.version import VERSION
-from connectors.paystack import examination as paystack
+from connectors.registry import EXAMINATIONS
 from dashboard.search import indexer
 from kit.connectors.remarks import Remark
 from kit.db import postgresql, triggers
@@ -107,9 +107,6 @@ def _severity(remark: Remark) -> Severity:
     if remark.is_broken:
         return Severity.BROKEN
     return Severity.WARNING if remark.advice else Severity.FINE
-
-
-EXAMINATIONS: dict[str, Callable[[], Iterator[Remark]]] = {"paystack": paystack.examine}
 
 
 def worst(findings: list[Finding]) -> Severity:

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from connectors.registry import EXAMINATIONS
 from merchants.commands import Document, DocumentCommand
-from operations.doctor_checks import EXAMINATIONS, examine, examine_connector, worst
+from operations.doctor_checks import examine, examine_connector, worst
 
 MARKS = {"fine": "ok     ", "warning": "WARNING", "broken": "BROKEN "}
 

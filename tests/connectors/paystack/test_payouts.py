@@ -29,6 +29,8 @@ from tests.connectors.paystack.connected import (
     reference_of,
     short_timeout,
 )
+from tests.connectors.provider_webhooks import PAYSTACK, paystack_event, process
+from tests.connectors.provider_webhooks import send as send_event
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
 
@@ -260,6 +262,27 @@ class TestLostAnswers:
             made_bank().send(order)
 
         assert paystack.books()["transfers"] == {}
+
+
+class TestWebhook:
+    def test_has_the_payout_queried(self, live, client):
+        payout = live.pay_out()
+        live.command(transfer={"reference": reference_of(payout), "status": "success"})
+        event = live.simulator.integration.outbox.events[-1]
+
+        assert send_event(client, PAYSTACK, event.body, key=LIVE_KEY).status_code == 200
+        process()
+
+        assert outcome(live.again(payout)) == ("success", "10000")
+
+    def test_about_a_success_that_paystack_does_not_have_changes_nothing(self, live, client):
+        payout = live.pay_out()
+        event = paystack_event(reference=reference_of(payout), status="success", amount=250_000)
+
+        assert send_event(client, PAYSTACK, event, key=LIVE_KEY).status_code == 200
+        process()
+
+        assert outcome(live.again(payout)) == ("pending", "10001")
 
 
 class TestDifferences:
