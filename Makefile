@@ -45,7 +45,7 @@ install: .venv/.installed ## install all locked dependencies into .venv
 	@$(UV) sync --locked --quiet
 	@touch $@
 
-run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000, DATA=var/sandbox, RAILS=checkout)
+run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000, DATA=var/sandbox, RAILS=checkout,paystack)
 	@exec $(RUN) manage.py sandbox --port $(PORT) --data '$(DATA)' $(if $(RAILS),--rails '$(RAILS)')
 
 run-production: install ## start production's processes on this machine: PostgreSQL, Redis, gunicorn with TLS, worker, beat (ARGS=--help)

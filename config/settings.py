@@ -352,7 +352,7 @@ RAILS_NOT_USED = env.choices("RAILS_NOT_USED", RAIL_CONNECTORS)  # without a con
 
 
 # Providers by name, each for all rails that it has a connector for. Settings of single rails come first.
-PROVIDERS = {"checkout": ("cards",)}
+PROVIDERS = {"checkout": ("cards",), "paystack": ("payouts",)}
 RAILS = env.choices("RAILS", PROVIDERS)
 
 

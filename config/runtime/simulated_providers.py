@@ -1,4 +1,4 @@
-"""Simulated providers beside a sandbox: `manage.py sandbox --rails checkout`.
+"""Simulated providers beside a sandbox: `manage.py sandbox --rails checkout,paystack`.
 
 Each runs in threads of the sandbox's process, and sends its webhooks to the sandbox. Its account and its books end with
 the process.
@@ -16,6 +16,9 @@ from django.conf import settings
 from connectors.checkout.simulator.server import CheckoutServer
 from connectors.checkout.simulator.settings import Identity
 from connectors.checkout.simulator.simulator import Simulator as SimulatedCheckout
+from connectors.paystack.simulator.integration import Settings as PaystackSettings
+from connectors.paystack.simulator.server import Server as PaystackServer
+from connectors.paystack.simulator.simulator import Simulator as SimulatedPaystack
 from payments.simulators.http_server import SimulatorServer
 
 CHECKOUT_WEBHOOK_KEY = "webhook-key-of-the-simulated-checkout"  # not a secret
@@ -57,6 +60,11 @@ def _checkout(port: int) -> SimulatorServer:
     return CheckoutServer(port=port, simulator=simulator)
 
 
+def _paystack(port: int) -> SimulatorServer:
+    account = PaystackSettings(webhook_url=f"{settings.PUBLIC_URL}/connectors/paystack")
+    return PaystackServer(SimulatedPaystack(account), port=port)
+
+
 SIMULATED = {
     "checkout": SimulatedProvider(
         address="CHECKOUT_URL",
@@ -66,6 +74,14 @@ SIMULATED = {
             "CHECKOUT_WEBHOOK_KEYS": CHECKOUT_WEBHOOK_KEY,
         },
         start=_checkout,
+    ),
+    "paystack": SimulatedProvider(
+        address="PAYSTACK_URL",
+        settings={
+            "PAYSTACK_SECRET_KEY": PaystackSettings().secret_key,
+            "PAYSTACK_INTEGRATION": str(PaystackSettings().integration),
+        },
+        start=_paystack,
     ),
 }
 

@@ -155,12 +155,12 @@ def first_failure(client):
 class TestRailsOfProviders:
     @pytest.fixture(scope="class")
     @classmethod
-    def on_checkout(cls, tmp_path_factory):
-        with start_service(tmp_path_factory.mktemp("checkout"), "--rails", "checkout") as running:
+    def on_providers(cls, tmp_path_factory):
+        with start_service(tmp_path_factory.mktemp("providers"), "--rails", "checkout,paystack") as running:
             yield running
 
-    def test_lead_the_payer_to_the_provider_and_back(self, on_checkout):
-        client = on_checkout.client
+    def test_lead_the_payer_to_the_provider_and_back(self, on_providers):
+        client = on_providers.client
         order = orders.card_payment(source=VISA) | {"3ds": {"enabled": True}}
         page = client.post("/api/payments", order).json()["redirect_link"]
 
@@ -174,14 +174,22 @@ class TestRailsOfProviders:
         assert returned.headers["Location"].startswith(order["redirect_url"])
         assert client.get(f"/api/payments/{order['reference']}").json()["status"] == "success"
 
-    def test_answer_a_capture_with_its_outcome(self, on_checkout):
-        client = on_checkout.client
+    def test_answer_a_capture_with_its_outcome(self, on_providers):
+        client = on_providers.client
         order = orders.card_payment(source=VISA, capture=False)
         client.post("/api/payments", order)
 
         captured = client.post(f"/api/payments/{order['reference']}/capture", {})
 
         assert (captured.status_code, captured.json()["status"]) == (200, "success")
+
+    def test_pay_out(self, on_providers):
+        client = on_providers.client
+        order = orders.payout()
+
+        answer = client.post("/api/payments", order)
+
+        assert (answer.status_code, answer.json()["status"]) == (201, "success")
 
     def test_must_be_known(self, tmp_path):
         command = [
@@ -199,4 +207,4 @@ class TestRailsOfProviders:
         )
 
         assert refused.returncode == 2
-        assert "--rails may have checkout" in refused.stderr
+        assert "--rails may have checkout, paystack" in refused.stderr

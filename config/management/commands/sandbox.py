@@ -191,7 +191,9 @@ def _lock_folder() -> None:
 def _providers(rails: str) -> list[str]:
     names = [name.strip() for name in rails.split(",") if name.strip()]
     if unknown := [name for name in names if name not in SIMULATED]:
-        raise CommandError(f"--rails may have {', '.join(SIMULATED)}, not {', '.join(unknown)}.", returncode=2)
+        raise CommandError(
+            f"--rails may have {', '.join(SIMULATED)}, not {', '.join(unknown)}.", returncode=2
+        )
     return names
 
 
