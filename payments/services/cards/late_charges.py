@@ -4,7 +4,7 @@ A charge is stored and booked before the acquirer is asked to void or refund it,
 entries move house accounts only: the payment has failed, so no business earns or owes anything, and none is notified.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction as database
@@ -63,13 +63,20 @@ def record_failure(watch: WatchedAuthorisation, *, now: datetime) -> None:
 
 
 @database.atomic
-def postpone(watch: WatchedAuthorisation, *, is_answered: bool, now: datetime) -> None:
-    """Plan the next look, or end the watch if the acquirer has answered after its time and nothing was found."""
+def postpone(
+    watch: WatchedAuthorisation, *, is_answered: bool, now: datetime, wait: timedelta | None = None
+) -> None:
+    """Plan the next look, or end the watch if the acquirer has answered after its time and nothing was found.
+
+    With `wait`, the acquirer wasn't asked, and the look is made up for after it.
+    """
     stored = _locked(watch)
     if not stored.is_open or stored.leased_until != watch.leased_until:
         return  # ended, or another process looks
     if is_answered and now >= stored.until and not stored.is_owed:
         stored.end(now=now)
+    elif wait is not None:
+        stored.postpone(now + wait, is_answered=False)
     elif stored.next_look_at == watch.next_look_at:
         stored.postpone(stored.next_look_after(now), is_answered=is_answered)
     else:  # made due during this look, which may have missed what that is about

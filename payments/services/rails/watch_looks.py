@@ -6,7 +6,7 @@ committed before the acquirer is asked to reverse it, and the reversal is repeat
 
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from kit.db.clock import database_now
 from payments.models import WatchedAuthorisation
 from payments.models.watches import WatchQuerySet
 from payments.rails import RailUnavailable
-from payments.rails.protocol import AnswerLost, NoRecord
+from payments.rails.protocol import AnswerLost, NoRecord, RateLimited
 from payments.services.cards import late_charges
 from payments.services.rails.rail_choices import acquirer_finder
 from payments.services.rails.rail_orders import card_order
@@ -28,6 +28,7 @@ from payments.services.rails.rail_queries.query_leases import ACQUIRER, Lane
 
 log = structlog.get_logger("sluice.watches")
 
+RATE_LIMIT_INTERVAL = timedelta(seconds=5)  # before the next call of what the rate limit left none for
 RUN_TIME = 1.0  # seconds that a run collects answers; later ones are recorded by their threads
 
 
@@ -124,7 +125,9 @@ def _record(reply: Reply) -> RailCall | None:
 
 
 def _apply(watch: WatchedAuthorisation, reply: Reply, *, now: datetime) -> RailCall | None:
-    if reply.error is not None:
+    if isinstance(reply.error, RateLimited):
+        late_charges.postpone(watch, is_answered=False, now=now, wait=RATE_LIMIT_INTERVAL)
+    elif reply.error is not None:
         late_charges.postpone(watch, is_answered=_is_answer(watch, reply.error), now=now)
     elif watch.is_owed:
         late_charges.record_return(watch, now=now)

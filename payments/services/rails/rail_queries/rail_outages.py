@@ -12,8 +12,8 @@ from django.db import transaction as database
 from django.db.models import QuerySet
 
 from kit.db.prepared_statements import insert_if_absent
-from payments.models import RailSilence
-from payments.services.rails.rail_queries.query_leases import Lane
+from payments.models import RailSilence, WatchedAuthorisation
+from payments.services.rails.rail_queries.query_leases import ACQUIRER, Lane
 
 PROBE_INTERVAL = timedelta(minutes=1)
 # Outcomes that are older than this at the beginning of a outage are not queried early.
@@ -45,7 +45,7 @@ def early_queries_from(outage: RailSilence) -> datetime:
 
 @database.atomic
 def end_outage(lane: Lane, *, now: datetime) -> int:
-    """End the outage of a rail that has answered, make its waiting queries due, and return their number."""
+    """End the outage of a rail that has answered, make its waiting queries and looks due, and return their number."""
     outage = RailSilence.objects.select_for_update().filter(lane=str(lane)).first()
     if outage is None:
         return 0
@@ -57,7 +57,17 @@ def end_outage(lane: Lane, *, now: datetime) -> int:
         queryset.filter(created_at__gte=created_from, queries_made__gt=0)
         for queryset in (lane.transactions, lane.operations)
     ]
-    return sum(bring_forward(queryset, now=now) for queryset in found)
+    return sum(bring_forward(queryset, now=now) for queryset in found) + _bring_looks_forward(lane, now=now)
+
+
+def _bring_looks_forward(lane: Lane, *, now: datetime) -> int:
+    """Make the looks at the watched payments of an acquirer due, and return their number."""
+    if lane.rail != ACQUIRER:
+        return 0
+    waiting = WatchedAuthorisation.objects.filter(next_look_at__gt=now)
+    found = waiting.filter(transaction__connector=lane.connector).order_by("next_look_at")
+    keys = list(found.values_list("pk", flat=True)[:AT_ONCE])
+    return waiting.filter(pk__in=keys).update(next_look_at=now)
 
 
 def bring_forward(queryset: QuerySet[Any], *, now: datetime) -> int:

@@ -11,7 +11,7 @@ from ledger.invariants import check
 from ledger.models import Account, Entry
 from payments.invariants.registry import INVARIANTS
 from payments.models import Challenge, Transaction, WatchedAuthorisation
-from payments.rails.protocol import RailBlocked
+from payments.rails.protocol import RailBlocked, RateLimited
 from payments.services import watches
 from payments.services.cards import late_charges
 from payments.services.rails import watch_looks
@@ -225,6 +225,34 @@ class TestTheWatchList:
 
         watch.refresh_from_db()
         assert watch.next_look_at == clock.now
+
+    def test_is_looked_at_again_soon_if_the_rate_limit_left_no_call(self, api, clock, acquirer):
+        watch = failed_without_record(api, clock)
+        clock.advance(days=2)
+        acquirer.answers("query", RateLimited())
+
+        look_at_watches()
+
+        watch.refresh_from_db()
+        assert (watch.next_look_at - clock.now, watch.looks) == (timedelta(seconds=5), 0)
+
+    def test_is_looked_at_when_an_outage_of_the_acquirer_ends(self, api, clock, acquirer):
+        watch = failed_without_record(api, clock)
+        clock.advance(days=2)
+        look(clock, watch)
+        acquirer.answers("query", LOST)
+        pay(api)
+        clock.advance(seconds=10)
+        requery_due()
+        acquirer.answers("query", APPROVED)
+        acquirer.answers("reverse", DONE)
+
+        clock.advance(minutes=1)
+        requery_due()
+        look_at_watches()
+
+        watch.refresh_from_db()
+        assert watch.returned_at == clock.now
 
     def test_asks_only_the_account_that_the_payment_was_sent_to(self, api, clock, acquirer, monkeypatch):
         watch = failed_without_record(api, clock)
