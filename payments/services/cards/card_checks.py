@@ -14,6 +14,7 @@ from payments.services.intents import card_fields, open_intent
 from payments.services.rails import blocked_acquirers
 from payments.services.rails.rail_choices import acquirer_for, columns
 from payments.services.rails.rail_orders import card_order
+from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_card_check
 from payments.services.transitions import Cause, call_rail
 
@@ -26,10 +27,11 @@ def start(
     If the issuer requires 3-D Secure, the check is pending. Without a `redirect_url` it fails.
 
     :raises NotSupported: the acquirer can never do what the request asks for; nothing was stored
-    :raises RailUnavailable: no acquirer is configured, or it is unavailable
+    :raises RailUnavailable: no acquirer is configured, or it is unavailable or blocked
     """
     require_card_check(business, request)
     acquirer = acquirer_for(business)
+    rail_blocks.require_open(acquirer, currency=request["currency"], amount=0, now=now)
     card = request["source"]
     intent = open_intent(
         business=business,
@@ -47,5 +49,5 @@ def start(
     if intent.is_replay:
         return intent
     verify = partial(acquirer.verify, card_order(intent.resource), card=card)
-    decide = partial(blocked_acquirers.answer_of, verify, about=intent.resource)
+    decide = partial(blocked_acquirers.answer_of, verify)
     return replace(intent, resource=call_rail(intent.resource, decide, cause=Cause.RAIL))

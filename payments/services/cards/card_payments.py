@@ -15,6 +15,7 @@ from payments.services.links.link_uses import Attempt
 from payments.services.rails import blocked_acquirers
 from payments.services.rails.rail_choices import acquirer_for, columns
 from payments.services.rails.rail_orders import card_order
+from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_card_payment
 from payments.services.transitions import Cause, call_rail
 
@@ -33,10 +34,11 @@ def start(
 
     :raises AttemptNotBegun: the attempt can't begin; nothing was stored
     :raises NotSupported: the acquirer can never do what the request asks for; nothing was stored
-    :raises RailUnavailable: no acquirer is available; nothing was stored
+    :raises RailUnavailable: no acquirer is available, or it is blocked; nothing was stored
     """
     require_card_payment(business, request)
     acquirer = acquirer_for(business)
+    rail_blocks.require_open(acquirer, currency=request["currency"], amount=request["amount"], now=now)
     card = request["source"]
     three_ds = request.get("three_ds", ThreeDSecure())
     intent = open_intent(
@@ -55,5 +57,5 @@ def start(
     if intent.is_replay:
         return intent
     authorise = partial(acquirer.authorise, card_order(intent.resource), card=card)
-    decide = partial(blocked_acquirers.answer_of, authorise, about=intent.resource)
+    decide = partial(blocked_acquirers.answer_of, authorise)
     return replace(intent, resource=call_rail(intent.resource, decide, cause=Cause.RAIL))

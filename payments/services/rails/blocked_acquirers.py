@@ -1,26 +1,22 @@
 """Fail a card payment or check that its acquirer refuses for a fault of ours, such as a revoked key.
 
-The order had no effect there, and the card number to repeat it with is gone, so nothing is left to wait for.
+The order had no effect there, and the card number to repeat it with is gone, so nothing is left to wait for. The account
+is blocked (`rail_queries/rail_blocks.py`): the next requests get 503 before anything is stored.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
-import structlog
-
-from payments.models import Transaction
 from payments.rails.protocol import RailAnswer, RailBlocked
 from payments.rules.outcomes import NOTHING_CHARGED
 
-log = structlog.get_logger("sluice.rails")
 
-
-def answer_of(call: Callable[[], RailAnswer], *, about: Transaction) -> RailAnswer:
-    """Return an acquirer's answer, or that it refuses our account.
+def answer_of(call: Callable[[], RailAnswer]) -> RailAnswer:
+    """Return an acquirer's answer to a new order, which says whether our account is blocked there.
 
     :raises AnswerLost: the acquirer gave no definite answer
     """
     try:
-        return call()
+        return replace(call(), is_accepted=True)
     except RailBlocked as blocked:
-        log.error("acquirer refuses our account", account=about.account, reason=blocked.reason)  # noqa: TRY400  (the reason is enough)
-        return RailAnswer(outcome=NOTHING_CHARGED)
+        return RailAnswer(outcome=NOTHING_CHARGED, blocked_reason=blocked.reason)

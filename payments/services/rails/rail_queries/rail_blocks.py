@@ -1,9 +1,9 @@
 """Blocks of accounts at banks that refuse orders for a fault of ours, such as a lack of balance or a refused key.
 
-The refused orders stay pending. While an account is blocked, nothing is sent there: new payouts get 503, and queries
-don't send anything again. Once a minute one order goes out as a probe: the one that was refused or, if that one has its
-outcome by now, another pending one or a new payout. The first order that the bank accepts ends the block, and staff can
-end it. Decision 0096.
+The refused orders stay pending; a refused card payment fails (`rails.blocked_acquirers`). While an account is blocked,
+nothing is sent there: new orders get 503, and queries don't send anything again. Once a minute one order goes out as a
+probe: the one that was refused or, if that one has its outcome by now, another pending one or a new one. The first order
+that is accepted ends the block, and staff can end it. Decision 0096.
 """
 
 from datetime import datetime, timedelta
@@ -43,8 +43,11 @@ class Order(NamedTuple):
 
 
 def order_of(subject: Unanswered) -> Order:
-    currency = subject.transaction.currency if isinstance(subject, CardOperation) else subject.currency
-    return Order(subject.connector, subject.account, currency, subject.amount)
+    """Return what is known of an order. Captures, voids and refunds to cards go where their payment went."""
+    if not isinstance(subject, CardOperation):
+        return Order(subject.connector, subject.account, subject.currency, subject.amount)
+    sent_to = subject if subject.is_transfer_refund else subject.transaction
+    return Order(sent_to.connector, sent_to.account, subject.transaction.currency, subject.amount)
 
 
 @cached(TTLCache(maxsize=1, ttl=CACHED_FOR), lock=Lock())
@@ -54,15 +57,14 @@ def cached_blocks() -> list[RailBlock]:
 
 
 def record(blocked: RailBlocked, *, about: Unanswered, now: datetime) -> None:
-    """Store that an account at a bank refused an order, which is sent again as the probe.
+    """Store that an account refused an order. That of a bank is sent again as the probe.
 
-    An acquirer's refusal isn't stored: card numbers aren't kept to send anything again with.
+    At an acquirer, a new order is the probe: card numbers aren't kept to send anything again with.
     """
-    if lane_of(about).rail != BANK:
-        return
     if blocked.amount is not None:
         _end_if_probed_by(about, now=now)
-    _store(blocked, order_of(about), probe=about.pk, now=now)
+    probe = about.pk if lane_of(about).rail == BANK else None
+    _store(blocked, order_of(about), probe=probe, now=now)
 
 
 def follow(answer: RailAnswer, *, about: Unanswered, now: datetime) -> None:

@@ -10,7 +10,7 @@ from django.test import Client
 from ledger.invariants import check
 from ledger.models import Account, Entry
 from payments.invariants.registry import INVARIANTS
-from payments.models import Challenge, Transaction, WatchedAuthorisation
+from payments.models import Challenge, RailBlock, Transaction, WatchedAuthorisation
 from payments.rails.protocol import RailBlocked, RateLimited
 from payments.services import watches
 from payments.services.cards import late_charges
@@ -528,6 +528,47 @@ class TestABlockedAccount:
         check = api.post("/api/payments", orders.card_check()).json()
 
         assert (check["status"], check["response_code"]) == ("failed", "20030")
+
+    def test_blocks_the_next_requests_before_anything_is_stored(self, api, acquirer):
+        acquirer.answers("authorise", RailBlocked("The key is revoked."))
+        pay(api)
+
+        answers = [pay(api), api.post("/api/payments", orders.card_check())]
+
+        assert [(one.status_code, one.json()["code"]) for one in answers] == [(503, "rail_unavailable")] * 2
+        assert Transaction.objects.count() == 1
+        assert acquirer.count("authorise") == 1
+        block = RailBlock.objects.get()
+        assert (block.account, block.reason) == ("by_refund", "The key is revoked.")
+
+    def test_is_open_again_once_a_payment_a_minute_later_is_answered(self, api, clock, acquirer):
+        acquirer.answers("authorise", RailBlocked("The key is revoked."), DECLINED, APPROVED)
+        pay(api)
+
+        clock.advance(minutes=1)
+        payments = [pay(api).json()["status"] for _ in range(2)]
+
+        assert payments == ["failed", "success"]
+        assert not RailBlock.objects.exists()
+
+    def test_stays_blocked_by_a_payment_that_is_refused_again(self, api, clock, acquirer):
+        acquirer.answers("authorise", RailBlocked("The key is revoked."))
+        pay(api)
+
+        clock.advance(minutes=1)
+        codes = [pay(api).status_code for _ in range(2)]
+
+        assert codes == [201, 503]
+
+    def test_is_blocked_by_a_capture_too(self, api, acquirer):
+        acquirer.answers("authorise", APPROVED)
+        acquirer.answers("operate", RailBlocked("The key is revoked."))
+        payment = pay(api, capture=False).json()
+
+        captured = api.post(f"/api/payments/{payment['reference']}/capture")
+
+        assert (captured.status_code, captured.json()["status"]) == (200, "pending")
+        assert (pay(api).status_code, RailBlock.objects.get().account) == (503, "by_refund")
 
     def test_fails_nothing_that_is_queried(self, api, clock, acquirer):
         acquirer.answers("authorise", LOST)
