@@ -44,7 +44,8 @@ def _of_cards(business: Business) -> Iterator[FlowCapability]:
     except RailUnavailable:
         can, is_reached, checks = None, False, False
     else:
-        can, is_reached = acquirer.capabilities, acquirer.is_available()
+        can = acquirer.capabilities
+        is_reached = acquirer.is_available() and not is_blocked(acquirer)
         checks = is_reached and can.checks_cards and not can.hosted_only
     yield from _in_currencies(CapabilityFlow.CARD_PAYMENT, business.currencies, can, is_available=is_reached)
     yield from _in_currencies(CapabilityFlow.CARD_CHECK, business.currencies, can, is_available=checks)

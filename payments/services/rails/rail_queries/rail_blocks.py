@@ -166,10 +166,10 @@ def require_open(bank: CardAcquirer | PayoutBank, *, currency: str, amount: int,
         raise ConnectorUnavailable
 
 
-def is_blocked(bank: PayoutBank) -> bool:
-    """Return whether a bank takes no new order of any amount."""
+def is_blocked(rail: CardAcquirer | PayoutBank) -> bool:
+    """Return whether a bank or acquirer takes no new order of any amount."""
     return any(
-        (block.connector, block.account, block.amount) == (bank.name, bank.account, None)
+        (block.connector, block.account, block.amount) == (rail.name, rail.account, None)
         for block in cached_blocks()
     )
 
