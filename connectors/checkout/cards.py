@@ -1,4 +1,4 @@
-"""The connector: maps orders to calls and their documents to outcomes (decision 0141).
+"""The connector: maps orders to calls and their documents to outcomes (decision 0085).
 
 An authorisation can't be taken back: an answer that is lost is looked up by our reference, and an empty list proves nothing.
 Captures, voids and refunds are accepted and decided later.

@@ -4,7 +4,7 @@ Only three things are definite: a readable 2xx, a refusal before processing (400
 has no effect. Everything else is unknown: a time-out, a cut connection, an unreadable answer, any 5xx, and 409 or
 `duplicate_request`, which mean that another request with the same key is running.
 
-Calls stay under the account's rate limit, and none is made for new payments while Checkout.com is down (decision 0145).
+Calls stay under the account's rate limit, and none is made for new payments while Checkout.com is down (decision 0091).
 """
 
 import json

@@ -2,7 +2,7 @@
 
 Each process has one per account. It opens after calls without an answer, and at once when the provider refuses our account.
 While it is open, a harmless call is made once a second, and the first one that is answered closes it. No payment is a probe.
-Decision 0145.
+Decision 0091.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""A token bucket keeps calls under a provider's rate limit. All processes share it in Redis. Decision 0145.
+"""A token bucket keeps calls under a provider's rate limit. All processes share it in Redis. Decision 0091.
 
 Its state is one number: the time at which it will be full. Each token that is taken moves that time by what one token needs
 to flow in. A bucket whose time is further away than an empty one's is in debt, and the next call waits.

@@ -1,4 +1,4 @@
-"""Wait for the outcome of a capture or void that its acquirer has accepted, for a moment. Decision 0143.
+"""Wait for the outcome of a capture or void that its acquirer has accepted, for a moment. Decision 0089.
 
 Most are decided within a second, so the merchant gets the outcome with the response. A process waits for one at a time,
 so that slow acquirers don't occupy its threads. `requery` finds every other outcome.

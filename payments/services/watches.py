@@ -1,4 +1,4 @@
-"""The watch list: failed payments that their acquirer may still charge. Decision 0144.
+"""The watch list: failed payments that their acquirer may still charge. Decision 0090.
 
 An acquirer that only takes back what it knows (`Reverses.BY_REFUND`) may charge a payment after we failed it. Such a
 payment joins the list in the database transaction that fails it.

@@ -1,4 +1,4 @@
-"""Fail an authorisation whose acquirer has no record of it, or whose payer didn't act in time. Decision 0144.
+"""Fail an authorisation whose acquirer has no record of it, or whose payer didn't act in time. Decision 0090.
 
 Only an acquirer that takes back what it knows (`Reverses.BY_REFUND`) leads here. It may still charge the payment, so it
 is queried for half an hour first, and watched afterwards.

@@ -1,4 +1,4 @@
-"""Look at watched payments: query their acquirers, and have a charge that appears voided or refunded. Decision 0144.
+"""Look at watched payments: query their acquirers, and have a charge that appears voided or refunded. Decision 0090.
 
 A run leases due looks and makes them in separate threads, in the same slots as queries of unknown outcomes. A charge is
 committed before the acquirer is asked to reverse it, and the reversal is repeated until it is confirmed.

@@ -3,7 +3,7 @@
 The refused orders stay pending; a refused card payment fails (`rails.blocked_acquirers`). While an account is blocked,
 nothing is sent there: new orders get 503, and queries don't send anything again. Once a minute one order goes out as a
 probe: the one that was refused or, if that one has its outcome by now, another pending one or a new one. The first order
-that is accepted ends the block, and staff can end it. Decision 0096.
+that is accepted ends the block, and staff can end it. Decision 0086.
 """
 
 from datetime import datetime, timedelta
