@@ -1,7 +1,9 @@
-"""Calls of Paystack's API: the key, the deadline, rate limits, and which answers say that nothing happened."""
+"""Calls of Paystack's API: the key, the deadline, rate limits, and which answers say that nothing happened.
+
+Calls stay under the limit of each endpoint, and none is made for new payouts while Paystack is down (decision 0091).
+"""
 
 import json
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +16,21 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from connectors.paystack import codes
-from kit.connectors.http_client import HttpAnswer, HttpClient, HttpRequest, NoAnswer
+from kit.connectors.circuit_breaker import CircuitBreaker
+from kit.connectors.http_client import HttpAnswer, HttpClient, HttpRequest, NoAnswer, NoRoom
+from kit.connectors.token_bucket import LONGEST_WAIT, NoToken, TokenBucket
 from kit.files import bounded_json
 from kit.text.display_names import printable_line
-from payments.rails.protocol import AnswerLost, RailBlocked
+from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
 
 log = structlog.get_logger("sluice.paystack")
 
-LONGEST_WAIT = 2.0  # seconds that a call waits for its rate limit to end
-DEFAULT_WAIT = 5.0  # seconds without a call after a 429 that doesn't say how many
-MOST_WAIT = 300.0  # seconds: a longer reset is not believed
+# Calls of one endpoint that Paystack allows in each minute. A bucket lets a sixth through at once.
+CALLS_PER_MINUTE = {"live": 600, "test": 100}
+BURST = 1 / 6
+RESET = 5.0  # seconds without a call after a 429 that doesn't say how many
+LONGEST_RESET = 300.0  # seconds: a longer time isn't believed
+HARMLESS = "/balance"
 LONGEST_MESSAGE = 160  # characters
 
 
@@ -35,10 +42,6 @@ class Refused(Exception):
         self.status = status
         self.code = code
         self.message = message
-
-
-class Limited(AnswerLost):
-    """Calls of this endpoint are limited for some time. Nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,13 @@ class Deadline:
 class PaystackClient:
     """Calls of one integration. Thread-safe."""
 
-    def __init__(self, *, key: str, url: str, ca_file: str = "") -> None:
+    def __init__(self, *, account: str, key: str, url: str, timeout: float, ca_file: str = "") -> None:
         self.domain = "live" if key.startswith("sk_live_") else "test"
-        self._url = url
+        self.breaker = CircuitBreaker("paystack", probe=self._is_answered)
+        self._account, self._url, self._timeout = account, url, timeout
         self._headers = {"Authorization": f"Bearer {key}"}
         self._http = HttpClient(ca_file=ca_file)
-        self._limits = _Limits()
+        self._buckets: dict[str, TokenBucket] = {}  # by endpoint
 
     @classmethod
     def from_settings(cls) -> "PaystackClient":
@@ -79,12 +83,20 @@ class PaystackClient:
         if missing := [name for name in required if not getattr(settings, name)]:
             raise ImproperlyConfigured(f"Paystack needs {' and '.join(missing)}.")
         return cls(
-            key=settings.PAYSTACK_SECRET_KEY, url=settings.PAYSTACK_URL, ca_file=settings.PAYSTACK_CA_FILE
+            account=f"paystack:{settings.PAYSTACK_INTEGRATION}",
+            key=settings.PAYSTACK_SECRET_KEY,
+            url=settings.PAYSTACK_URL,
+            timeout=settings.PAYSTACK_TIMEOUT,
+            ca_file=settings.PAYSTACK_CA_FILE,
         )
 
     def has_room(self, *endpoints: str) -> bool:
-        """Return whether another call of each endpoint, such as `POST /transfer`, can be made now."""
-        return self._http.has_room() and all(self._limits.wait(each) <= LONGEST_WAIT for each in endpoints)
+        """Return whether another call of each endpoint, such as `POST /transfer`, can be made now. Makes no call."""
+        return (
+            self.breaker.allows_calls()
+            and self._http.has_room()
+            and all(self._bucket(each).wait() <= LONGEST_WAIT for each in endpoints)
+        )
 
     def get(
         self, path: str, *, until: Deadline, query: Mapping[str, str] | None = None, endpoint: str = ""
@@ -93,7 +105,8 @@ class PaystackClient:
 
         :raises Refused: Paystack refuses the call
         :raises RailBlocked: it refuses the key or the address of this server
-        :raises AnswerLost: no readable answer arrived in time, or the rate limit lasts longer than the wait for it
+        :raises RateLimited: the rate limit leaves no call
+        :raises AnswerLost: no readable answer arrived in time
         """
         # Parameters are texts: account numbers and bank codes have leading zeros.
         target = f"{path}?{urlencode(query)}" if query else path
@@ -108,53 +121,65 @@ class PaystackClient:
         return self._call(f"POST {path}", request, until)
 
     def _call(self, endpoint: str, request: HttpRequest, until: Deadline) -> Answer:
-        """Make a call, and repeat it once after a short rate limit, because a 429 had no effect."""
-        self._limits.await_end(endpoint, until)
-        answer = self._exchange(endpoint, request, until)
+        """Make a call as soon as the rate limit allows it, and once again after a short one: a 429 had no effect.
+
+        An order that would wait too long is sent without a token: Paystack decides. A query isn't.
+        """
+        bucket = self._bucket(endpoint)
+        patience, is_query = min(LONGEST_WAIT, until.left()), request.method == "GET"
+        try:
+            patience -= bucket.take(patience=patience, leaves_reserve=is_query)
+        except NoToken:
+            if is_query:
+                raise RateLimited from None
+        answer = self._counted(endpoint, request, until)
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-            self._limits.begin(endpoint, answer.headers)
-            self._limits.await_end(endpoint, until)
-            answer = self._exchange(endpoint, request, until)
+            bucket.empty(reset=_reset(answer.headers))
+            try:
+                bucket.take(patience=min(patience, until.left()))
+            except NoToken:
+                raise RateLimited from None
+            answer = self._counted(endpoint, request, until)
         return _read(answer)
 
-    def _exchange(self, endpoint: str, request: HttpRequest, until: Deadline) -> HttpAnswer:
+    def _bucket(self, endpoint: str) -> TokenBucket:
+        if endpoint not in self._buckets:
+            limit = CALLS_PER_MINUTE[self.domain]
+            new = TokenBucket(
+                f"{self._account}:{endpoint}", per_second=limit * (1 - BURST) / 60, burst=int(limit * BURST)
+            )
+            self._buckets.setdefault(endpoint, new)
+        return self._buckets[endpoint]
+
+    def _counted(self, endpoint: str, request: HttpRequest, until: Deadline) -> HttpAnswer:
+        """Make a call that the breaker counts."""
         if not (left := until.left()):
             raise AnswerLost
         try:
-            return self._http.call(request, timeout=left)
+            answer = self._http.call(request, timeout=left)
         except NoAnswer as reason:
+            if not isinstance(reason, NoRoom):
+                self.breaker.record(is_answered=False)
             log.warning("no answer from Paystack", reason=str(reason), endpoint=endpoint)
             raise AnswerLost from None
+        self.breaker.record(is_answered=answer.status < HTTPStatus.INTERNAL_SERVER_ERROR)
+        return answer
+
+    def _is_answered(self) -> bool:
+        """Read the balance, and return whether Paystack answers."""
+        request = HttpRequest("GET", self._url + HARMLESS, self._headers)
+        try:
+            answer = self._http.call(request, timeout=self._timeout)
+        except NoAnswer:
+            return False
+        return answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-class _Limits:
-    """The end of each endpoint's rate limit, as this process knows it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._ends: dict[str, float] = {}
-
-    def begin(self, endpoint: str, headers: Mapping[str, str]) -> None:
-        text = headers.get("x-ratelimit-reset", "")
-        seconds = float(text) if text.isascii() and text.isdecimal() and len(text) < 10 else DEFAULT_WAIT  # noqa: PLR2004
-        with self._lock:
-            self._ends[endpoint] = time.monotonic() + min(seconds, MOST_WAIT)
-        log.warning("rate limit of Paystack", endpoint=endpoint, seconds=seconds)
-
-    def wait(self, endpoint: str) -> float:
-        """Return the seconds until calls of an endpoint are allowed again."""
-        with self._lock:
-            return max(self._ends.get(endpoint, 0.0) - time.monotonic(), 0)
-
-    def await_end(self, endpoint: str, until: Deadline) -> None:
-        """Wait for the end of a short limit.
-
-        :raises Limited: it lasts longer
-        """
-        seconds = self.wait(endpoint)
-        if seconds > min(LONGEST_WAIT, until.left()):
-            raise Limited
-        time.sleep(seconds)
+def _reset(headers: Mapping[str, str]) -> float:
+    """Return the seconds for which the rate limit allows no calls."""
+    told = headers.get("x-ratelimit-reset", "")
+    is_number = told.isascii() and told.isdecimal() and len(told) < 10  # noqa: PLR2004
+    return min(float(told), LONGEST_RESET) if is_number else RESET
 
 
 def _read(answer: HttpAnswer) -> Answer:
@@ -172,7 +197,7 @@ def _read(answer: HttpAnswer) -> Answer:
         case HTTPStatus.FORBIDDEN:
             raise RailBlocked(f"{codes.FORBIDDEN} Paystack says: {message}")
         case HTTPStatus.TOO_MANY_REQUESTS:
-            raise Limited
+            raise RateLimited
         case status if status < HTTPStatus.INTERNAL_SERVER_ERROR and not document["status"]:
             raise Refused(status, code.lower(), message)
     raise AnswerLost

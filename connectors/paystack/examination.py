@@ -8,10 +8,10 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from connectors.paystack import bank_codes, codes
-from connectors.paystack.client import Deadline, Limited, PaystackClient, Refused
+from connectors.paystack.client import Deadline, PaystackClient, Refused
 from kit.connectors.remarks import Remark
 from kit.money.money import money
-from payments.rails.protocol import AnswerLost, RailBlocked
+from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
 
 MOST_NAMES = 10  # of banks that Paystack doesn't have
 
@@ -37,7 +37,7 @@ def _carefully(
     except Refused as refused:
         said = f"Paystack refuses the call: {refused.message}"
         return [Remark(name, said, "Ask Paystack's support.", is_broken=True)]
-    except Limited:
+    except RateLimited:
         return [Remark(name, "The rate limit is reached.", "Try again in a minute.")]
     except AnswerLost:
         advice = f"Check the network from this server to {settings.PAYSTACK_URL}, and Paystack's status page."

@@ -1,6 +1,7 @@
 """Faults of ours at Paystack block the rail: no payee is declined for them, and staff see why."""
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -212,12 +213,38 @@ class TestRateLimit:
         assert outcome(payout) == ("pending", "10001")
         assert paystack.post().status_code == 503
 
-        made_bank()._connector._client._limits._ends.clear()  # a minute later
+        # A minute later. Processes share the limit in Redis, if there is one.
+        made_bank()._connector._client._buckets.clear()
+        cache.clear()
         paystack.requery_later()
 
         assert outcome(paystack.again(payout)) == ("success", "10000")
         assert paystack.pay_out()["status"] == "success"
         assert not RailBlock.objects.exists()
+
+
+class TestBreaker:
+    def test_refuses_new_payouts_at_once_while_paystack_is_down(self, paystack):
+        paystack.command(switch={"is_down": True})
+        for _ in range(5):
+            paystack.post()
+        before = Transaction.objects.count()
+
+        refused = paystack.post()
+
+        assert (refused.status_code, refused.json()["code"]) == (503, "rail_unavailable")
+        assert Transaction.objects.count() == before
+        assert not RailBlock.objects.exists()
+
+    def test_closes_with_the_first_answer_to_a_harmless_call(self, paystack):
+        paystack.command(switch={"is_down": True})
+        payouts = [paystack.pay_out() for _ in range(5)]
+        paystack.command(switch={"is_down": False})
+
+        paystack.requery_later()
+
+        assert {outcome(paystack.again(payout)) for payout in payouts} == {("success", "10000")}
+        assert paystack.pay_out()["status"] == "success"
 
 
 class TestStaff:
