@@ -75,6 +75,7 @@ DESCRIPTIONS = {
     "reconciliation.recorded": "compared a bank's file with the ledger",
     "account.declared": "declared two accounts of a connector to be the same",
     "connectors.chosen": "changed the payment connectors",
+    "rail.unblocked": "unblocked the account {target}",
     "tariff.agreed": "agreed the fee of {flow}",
     "tariff.withdrawn": "ended the agreed fee of {flow}",
     "session.signed_in": "signed in",

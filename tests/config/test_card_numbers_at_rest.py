@@ -425,7 +425,7 @@ KEPT = {
     "numbers by currency": {"minimum_amounts"},
     "as sent": {"metadata", "customer_email", "email", "redirect_url"},
     "identifiers of an acquirer, as it sent them": {
-        "gateway_code", "retrieval_reference_number", "acquirer_transaction_id", "authorization_code",
+        "gateway_code", "retrieval_reference_number", "acquirer_transaction_id", "authorization_code", "acquirer_reference",
     },
     "the code of a problem": {"code"},
     "an e-mail address of a user, or the name of a command": {"actor", "agreed_by", "declared_by", "resolved_by"},
@@ -447,6 +447,7 @@ KEPT = {
     },
 }  # fmt: skip
 NAMES_OF_OURS = {
+    "payments.Challenge.url",  # a provider's, which must stay as it was sent
     "payments.ReconciliationLine.kind",
     "config.Heartbeat.name",
     "payments.TraceCounter.name",

@@ -1,12 +1,9 @@
 """Card payments at Checkout.com through the whole service: signed requests in, rows, answers and their books out."""
 
-from datetime import timedelta
-
 import pytest
 from django.core.management import call_command
-from django.utils import timezone
 
-from payments.models import CardOperation, RailBlock, Transaction, WatchedAuthorisation
+from payments.models import CardOperation, Transaction, WatchedAuthorisation
 from payments.services import accepted_operations
 from payments.tasks import look_at_watches
 from tests import orders
@@ -90,17 +87,6 @@ class TestRefusedAccount:
         assert Transaction.objects.count() == 1
         capable = api.get("/api/capabilities").json()["data"]
         assert {each["available"] for each in capable if each["flow"].startswith("card")} == {False}
-
-    def test_is_used_again_after_a_payment_that_it_takes(self, pay, simulator, transport):
-        simulator.plan.add("authorise: error 401")
-        pay()
-        transport.time.sleep(2)
-        RailBlock.objects.update(probed_at=timezone.now() - timedelta(minutes=2))
-
-        probe, next_one = pay(), pay()
-
-        assert [answer.json()["status"] for answer in (probe, next_one)] == ["success", "success"]
-        assert not RailBlock.objects.exists()
 
 
 class TestOperations:

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from payments.models import CardOperation, RailSilence, Transaction
+from payments.models import CardOperation, RailBlock, RailSilence, Transaction
 from payments.services.checkouts import checkouts
 from payments.services.rails.requery import requery_due
 from payments.tasks import look_at_watches
@@ -138,6 +138,7 @@ class TestRefusedAccount:
         pass_time(1)
         still_refused = pay().status_code
         pass_time(1)
+        RailBlock.objects.update(probed_at=timezone.now() - timedelta(minutes=1))
 
         assert (still_refused, pay().json()["status"]) == (503, "success")
 

@@ -26,6 +26,7 @@ from payments.models import (
     Tariff,
     Transaction,
     Transition,
+    WatchedAuthorisation,
     new_slug,
 )
 from payments.rules.settlement_transitions import BATCH_TRANSITIONS
@@ -293,6 +294,12 @@ LINK_BREAKERS = {
     "quantity_is_bounded": {"quantity_max": 101},
 }
 # Tested in tests/payments/services/test_link_attempts.py or below.
+MOMENT = timezone.now()
+WATCH_BREAKERS = {
+    "open_watches_have_a_next_look": {"next_look_at": None},
+    "watches_end_without_a_charge": {"next_look_at": None, "ended_at": MOMENT, "found_at": MOMENT},
+    "only_found_charges_are_returned": {"returned_at": MOMENT},
+}
 OF_CHECKOUTS = {"one_live_attempt_per_checkout", "checkouts_have_amounts", "one_count_per_link_and_day"}
 
 
@@ -364,6 +371,21 @@ class TestConstraint:
 
         with pytest.raises(IntegrityError), transaction.atomic():
             RailBlock.objects.create(id=new_id(now), **known | changes)
+
+    @pytest.mark.parametrize("name", WATCH_BREAKERS)
+    def test_of_watches_holds(self, paid, name):
+        now = timezone.now()
+        watched = {
+            "id": new_id(now),
+            "transaction": paid,
+            "opened_at": now,
+            "until": now,
+            "next_look_at": now,
+        }
+        watch = WatchedAuthorisation.objects.create(**watched)
+
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            WatchedAuthorisation.objects.filter(pk=watch.pk).update(**WATCH_BREAKERS[name])
 
     @pytest.mark.parametrize("name", TRANSACTION_BREAKERS)
     def test_of_transactions_holds(self, ada, name):
@@ -536,7 +558,7 @@ class TestConstraint:
 
         tried = {
             *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
-            *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, "one_open_proposal_per_target",
+            *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, *WATCH_BREAKERS, "one_open_proposal_per_target",
             "returned_within_successful_payouts", "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
             "one_batch_per_day_and_number", "refund_in_one_live_batch", "one_declaration_of_two_accounts",
             "one_block_of_an_account_and_currency", "blocks_by_amount_have_a_currency",

@@ -363,6 +363,7 @@ class TestUpgrade:
 
         for _ in range(2):
             migration.book_open_rows(apps, editor)
+        import_module("ledger.migrations.0006_open_accounts_of_late_charges").open_accounts(apps, editor)
 
         assert (balance("suspense"), balance("bank_clearing")) == (1_000, -1_000)
         assert broken() == []

@@ -492,7 +492,11 @@ class TestFieldOfAnotherKind:
                 (orders.card_payment, name, ELSEWHERE[name])
                 for name in ("payment_method_id", "expiry_duration")
             ],
-            *[(orders.card_check, name, value) for name, value in ELSEWHERE.items() if name != "source"],
+            *[
+                (orders.card_check, name, value)
+                for name, value in ELSEWHERE.items()
+                if name not in {"source", "redirect_url"}
+            ],
             (orders.card_check, "customer", {"name": "Ada"}),
             (orders.card_check, "narration", "a check"),
             (orders.card_check, "payment_ip", "1.2.3.4"),
