@@ -60,7 +60,7 @@ def navigation() -> list[tuple[str, list[Entry]]]:
         ("Payments and payouts", [_entry(slug) for slug in ("hosted-checkout", "card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links", "settlement")]),
         ("Webhooks", [_entry("webhooks"), events, errors, _entry("limits")]),
         ("Reference", [reference, _entry("changelog")]),
-        ("Operations", [_entry(slug) for slug in ("operations", "scaling", "security", "addresses", "rails", "checkout-com", "paystack", "bank-transfers")]),
+        ("Operations", [_entry(slug) for slug in ("going-live", "operations", "scaling", "security", "addresses", "rails", "checkout-com", "paystack", "bank-transfers")]),
     ]  # fmt: skip
 
 

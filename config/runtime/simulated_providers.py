@@ -45,12 +45,15 @@ def environment_for(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def addresses() -> dict[str, str]:
+    """Return the address of each simulator, by the provider in `RAILS`."""
+    return {name: getattr(settings, SIMULATED[name].address) for name in settings.RAILS}
+
+
 def start() -> None:
     """Start the simulators of the providers in `RAILS`, in daemon threads."""
-    for name in settings.RAILS:
-        provider = SIMULATED[name]
-        port = urlsplit(getattr(settings, provider.address)).port or 0
-        server = provider.start(port)
+    for name, address in addresses().items():
+        server = SIMULATED[name].start(urlsplit(address).port or 0)
         threading.Thread(target=server.serve_forever, daemon=True, name=f"simulated {name}").start()
 
 

@@ -73,6 +73,7 @@ GUIDES: dict[str, Guide] = {
         Guide("webhooks", "Webhooks", "Events, signatures and retries.", "webhooks.md"),
         Guide("limits", "Limits", "Sizes, rates, ranges and lifetimes.", "limits.md"),
         Guide("operations", "Operations", "Deploy, scale, back up, rotate keys, and respond to alerts.", "operations.md"),
+        Guide("going-live", "Going live", "From nothing to the first real naira, in order.", "going-live.md"),
         Guide("scaling", "Scaling", "What limits a deployment, and the step beyond each limit.", "scaling.md"),
         Guide("security", "Security", "Threat model, stored card data, PCI DSS scope, and how to report a vulnerability.", "security.md"),
         Guide("addresses", "URLs and access", "The access rules, reauthentication and limits of every URL.", "addresses.md"),

@@ -85,7 +85,7 @@ class Command(TerminalCommand):
             self.stderr.write(sentence)
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
-        greeting = self._greeting(self._credentials())
+        greeting = self._greeting(self._credentials(), simulated_providers.addresses() if rails else {})
         settings.SANDBOX_FOLDER.become_current(settings.SANDBOX_CURRENT)
         connections.close_all()  # each thread opens its own
         if rails:
@@ -136,7 +136,7 @@ class Command(TerminalCommand):
             business=business, request=DEMO_LINK, actor=Actor(name="sandbox"), now=timezone.now()
         ).resource
 
-    def _greeting(self, credentials: dict[str, Any]) -> str:
+    def _greeting(self, credentials: dict[str, Any], simulators: dict[str, str]) -> str:
         base, folder = credentials["base_url"], settings.SANDBOX_FOLDER
         key = ApiKey.objects.get(public_id=credentials["api_key"])
         link = self._demo_link(key.business)
@@ -146,6 +146,7 @@ class Command(TerminalCommand):
         exports = "export " + " ".join(
             f"SLUICE_{name.upper()}={credentials[name]}" for name in CLIENT_SETTINGS
         )
+        simulated = "".join(f"  simulated   {url}/control  ({name})\n" for name, url in simulators.items())
         return f"""
 Sluice is ready at {base} (Ctrl-C stops it).
 
@@ -154,7 +155,7 @@ Sluice is ready at {base} (Ctrl-C stops it).
   admin       {credentials["admin_url"]}  {credentials["admin_email"]}  {credentials["admin_password"]}
   all of it   {folder.credentials}
   pay here    {link.url}  (a payment link: pay as your payers would)
-
+{simulated}
 The address, API key and secret key, for the clients and for a program of your own:
 
 {exports}
