@@ -54,7 +54,7 @@ def of_payment(
 
     `actions` gets the payment's actions. Only they have the codes of a queried payment.
 
-    :raises AnswerLost: the payment is not ours
+    :raises AnswerLost: the payment is not ours, or it contradicts itself or our order
     """
     _require_ours(order, document)
     status, approved = _text(document, "status", length=40), document.get("approved")
@@ -67,7 +67,7 @@ def of_payment(
     if status in APPROVED and approved is True:
         return _approved(order, document, _decision(document, actions))
     log.error("unknown state of a payment", id=str(order.id), payment=payment_id(document), status=status)
-    return _unknown(document)
+    return _contradictory(order, document)
 
 
 def payment_id(document: Document) -> str:
@@ -132,11 +132,21 @@ def _unknown(document: Document) -> RailAnswer:
     return RailAnswer(outcome=outcomes.PROCESSING, acquirer_reference=payment_id(document))
 
 
+def _contradictory(order: CardOrder, document: Document) -> RailAnswer:
+    """Return an unknown outcome, so that the payment's id is stored. It may be charged.
+
+    :raises AnswerLost: the id is stored. The payment must not fail like one that still waits for its payer.
+    """
+    if order.acquirer_reference:
+        raise AnswerLost
+    return _unknown(document)
+
+
 def _pending(order: CardOrder, document: Document) -> RailAnswer:
     """Return that the payer must act first. Once we have stored the payment's id, the payer has been sent there."""
     link = _part(_part(document, "_links"), "redirect").get("href")
     if order.acquirer_reference or not isinstance(link, str) or not _is_address(link):
-        return _unknown(document)
+        return _contradictory(order, document) if document.get("approved") is True else _unknown(document)
     return replace(_unknown(document), action=PayerAction(kind=ActionKind.REDIRECT, url=link))
 
 
@@ -161,7 +171,7 @@ def _approved(order: CardOrder, document: Document, decision: Document) -> RailA
         return replace(_unknown(document), outcome=outcomes.PARTLY_APPROVED, must_be_reversed=True)
     if amount != order.amount:
         log.error("approved with another amount", id=str(order.id), payment=payment_id(document))
-        return _unknown(document)
+        return _contradictory(order, document)
     _note_downgrade(order, document)
     return _answer(order, document, decision, codes.approved(code))
 

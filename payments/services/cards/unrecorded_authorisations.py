@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db import transaction as database
 
 from payments.models import Transaction
-from payments.rails.protocol import NoRecord, RailAnswer, Reverses
+from payments.rails.protocol import ActionKind, NoRecord, RailAnswer, Reverses
 from payments.rules.outcomes import NOTHING_CHARGED
 from payments.services import payer_actions, transitions
 from payments.services.rails.rail_choices import reverses_of
@@ -30,9 +30,13 @@ def is_unrecorded(transaction: Transaction, reply: RailAnswer | BaseException | 
     if isinstance(reply, BaseException) or reply is None:
         return isinstance(reply, NoRecord)
     challenge = getattr(transaction, "challenge", None)
-    if challenge is None or challenge.has_made_every_action:
+    if challenge is None:
+        return reply.action is not None  # which could not be shown
+    if challenge.has_made_every_action:
         return False
-    return challenge.closed_at is not None or reply.action is not None
+    # Whoever came back from a redirect has entered nothing on our page, and not every acquirer names the redirect again.
+    is_at_provider = challenge.kind == ActionKind.REDIRECT
+    return is_at_provider or challenge.closed_at is not None or reply.action is not None
 
 
 @database.atomic

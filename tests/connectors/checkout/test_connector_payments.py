@@ -114,6 +114,8 @@ class TestAnswer:
         answer = answers.of_payment(made, approval_of(made) | change)
 
         assert (answer.is_definite, answer.acquirer_reference) == (False, "pay_a")
+        with pytest.raises(AnswerLost):  # not "pending", which fails after half an hour
+            answers.of_payment(replace(made, acquirer_reference="pay_a"), approval_of(made) | change)
 
     @pytest.mark.parametrize(
         "change", [{"reference": "another"}, {"currency": "USD"}, {"id": "../pay_a"}, {"id": None}]
@@ -212,7 +214,7 @@ class TestThreeDSecure:
     def test_link_is_not_followed_twice(self):
         made = order(three_ds=SECURE)
         links = {"redirect": {"href": "https://issuer.example/challenge"}}
-        document = approval_of(made) | {"status": "Pending", "_links": links}
+        document = approval_of(made) | {"status": "Pending", "approved": None, "_links": links}
 
         assert answers.of_payment(made, document).action.url == "https://issuer.example/challenge"
         assert answers.of_payment(replace(made, acquirer_reference="pay_a"), document).action is None

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client as Browser
 
+from payments.models import WatchedAuthorisation
 from payments.tasks import expire_due, look_at_watches
 from tests import orders
 from tests.connectors.checkout.connecting import GOOD_CARD, books, requery
@@ -117,6 +118,20 @@ def test_late_approval_of_a_challenge_that_was_given_up_is_taken_back(
     assert theirs["reserved"] == theirs["charged"] - theirs["refunded"] == 0
     assert theirs["charged"] > 0
     call_command("check_ledger")
+
+
+def test_payer_who_came_back_without_an_answer_fails_after_half_an_hour_and_is_watched(
+    api, payment, payer, simulator, pass_time
+):
+    simulator.account.variants.change({"abandoned_challenge": "pending"})
+    payer.browser.get(f"{payer.path}/return")
+
+    let_pass(pass_time, 15, 14)
+    assert outcome(api, payment)[0] == "pending"
+    let_pass(pass_time, 1)
+
+    assert outcome(api, payment)[:2] == ("failed", "20030")
+    assert WatchedAuthorisation.objects.get().is_open
 
 
 def test_payer_of_a_payment_link_goes_to_the_issuer_and_comes_back_to_the_receipt(

@@ -33,6 +33,7 @@ from tests.by_refund_acquirer import (
 )
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
+from tests.scripted_acquirer import redirects
 from tests.settling import STAFF
 from webhooks.models import Delivery
 
@@ -471,6 +472,21 @@ class TestAPayerAtTheProvider:
         acquirer.answers("query", REDIRECT)
         Client().get(f"/3ds/{Challenge.objects.get().token}/return")
         assert Transaction.objects.get().awaiting == "rail"
+
+        clock.advance(minutes=29)
+        requery_due()
+        assert state(api) == ("pending", "10001")
+        clock.advance(minutes=1)
+        requery_due()
+
+        assert state(api) == ("failed", "20030")
+        assert WatchedAuthorisation.objects.get().is_open
+
+    def test_who_can_not_be_sent_there_fails_after_half_an_hour_and_is_watched(self, api, clock, acquirer):
+        unsafe = redirects("http://bank.example/acs")
+        acquirer.answers("authorise", unsafe)
+        acquirer.answers("query", unsafe)
+        pay(api)
 
         clock.advance(minutes=29)
         requery_due()
