@@ -58,6 +58,8 @@ REPEAT_NEEDS, MARGIN = 3.0, 0.2
 # when whatever had arrived is decided and listed, and before the second. Checkout.com keeps keys for 24 hours, and after
 # an error of its own (5xx) not at all.
 REPEATED_FROM, REPEATED_UNTIL = timedelta(minutes=10), timedelta(hours=23)
+# A payment is listed within this time, or its order's other payments are believed not to exist.
+LISTED_WITHIN = timedelta(minutes=1)
 CALLS = {"capture": "captures", "void": "voids", "refund": "refunds"}
 
 BLOCKED_BECAUSE: dict[int, str] = {
@@ -108,11 +110,10 @@ class CheckoutAcquirer:
         channel, city = settings.CHECKOUT_PROCESSING_CHANNEL, settings.CHECKOUT_CITY
         body = request_bodies.payment(order, card=card, channel=channel, city=city)
         try:
-            made = self._made(order, body, self._client.deadline())
+            return self._made(order, body, self._client.deadline())
         except Refused as refused:
             self._raise_if_blocked(refused, also=HTTPStatus.FORBIDDEN)
             return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
-        return answers.of_payment(order, made)
 
     verify = authorise
 
@@ -157,47 +158,78 @@ class CheckoutAcquirer:
 
     # Authorisations
 
-    def _made(self, order: CardOrder, body: Document, deadline: Deadline) -> Document:
-        """Send a payment, and once more with its key if there is no answer, and return it.
+    def _made(self, order: CardOrder, body: Document, deadline: Deadline) -> RailAnswer:
+        """Send a payment, and once more with its key if there is no answer.
 
         The card is only here, so this can't be done later. After an answer, whichever, it isn't: keys of errors aren't kept.
+        So a first attempt that failed at theirs may have been carried out beside its repeat. Unless the repeat is known to
+        be the only payment, a query decides.
 
         :raises Refused: nothing happened
         :raises AnswerLost: it may or may not have been carried out
         """
         post = partial(self._client.post, "/payments", body, key=str(order.id), deadline=deadline)
         try:
-            return post(reserve=REPEAT_NEEDS + MARGIN)
+            return answers.of_payment(order, post(reserve=REPEAT_NEEDS + MARGIN))
         except NotAnswered:
             if deadline.left < REPEAT_NEEDS:
                 raise
         try:
-            made = post()
+            answer = answers.of_payment(order, post())
         except Refused:  # which doesn't say what became of the first
             raise AnswerLost from None
-        with suppress(AnswerLost):
-            # An attempt that failed at theirs may have had an effect, although its key wasn't kept.
-            self._reverse_others(
-                order, made, payments.of_order(self._client, order.id, deadline=deadline), deadline
-            )
-        return made
+        if answer.action is not None or self._is_only_payment(order, answer, deadline):
+            return answer
+        return RailAnswer(outcome=outcomes.PROCESSING, acquirer_reference=answer.acquirer_reference)
+
+    def _is_only_payment(self, order: CardOrder, answer: RailAnswer, deadline: Deadline) -> bool:
+        """Return whether a payment is listed, and no other one of its order is."""
+        try:
+            found = payments.of_order(self._client, order.id, deadline=deadline)
+        except AnswerLost:
+            return False
+        return [answers.payment_id(each) for each in found] == [answer.acquirer_reference]
 
     def _payment(self, order: CardOrder, deadline: Deadline) -> Document:
-        """Return the payment of an order. If there are several, it is the oldest that is approved.
+        """Return the payment of an order. Of several, it is the oldest that is approved, or the one that we know.
+
+        The rule must choose the same one each time, because the others are reversed.
 
         :raises NoRecord: there is none at present
         :raises AnswerLost: there is no readable answer
         """
-        if order.acquirer_reference:
-            return payments.with_id(self._client, order.acquirer_reference, deadline=deadline)
-        found = payments.of_order(self._client, order.id, deadline=deadline)
+        known = order.acquirer_reference
+        if known:
+            found = self._known_and_others(order, deadline)
+        else:
+            found = payments.of_order(self._client, order.id, deadline=deadline)
         if not found:
             raise NoRecord
         ours = min(
-            reversed(found), key=lambda each: (reversals.is_over(each), each.get("approved") is not True)
-        )
+            reversed(found),
+            key=lambda each: (
+                reversals.is_over(each), each.get("approved") is not True, answers.payment_id(each) != known,
+            ),
+        )  # fmt: skip
         self._reverse_others(order, ours, found, deadline)
         return ours
+
+    def _known_and_others(self, order: CardOrder, deadline: Deadline) -> list[Document]:
+        """Return the payment that we know, and further ones of its order if it has ended.
+
+        :raises AnswerLost: it isn't listed yet, so that others may be missing too. A payer who was redirected doesn't wait for that.
+        """
+        known = payments.with_id(self._client, order.acquirer_reference, deadline=deadline)
+        if known.get("status") == answers.PENDING:
+            return [known]
+        listed: list[Document] = []
+        with suppress(AnswerLost):
+            listed = payments.of_order(self._client, order.id, deadline=deadline)
+        others = [each for each in listed if answers.payment_id(each) != order.acquirer_reference]
+        is_listed, age = len(others) < len(listed), clock.now() - order.created_at
+        if not (is_listed or order.has_passed_challenge or age > LISTED_WITHIN):
+            raise AnswerLost
+        return [known, *others]
 
     def _reverse_others(
         self, order: CardOrder, ours: Document, found: list[Document], deadline: Deadline

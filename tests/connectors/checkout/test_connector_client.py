@@ -10,6 +10,7 @@ from kit.connectors.http_client import HttpAnswer, NoAnswer, NoRoom
 from kit.connectors.token_bucket import LONGEST_WAIT
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
 from tests.connectors.checkout.connecting import SECURE, card, connected, order
+from tests.connectors.checkout.test_connector_payments import known
 
 
 @pytest.fixture
@@ -55,10 +56,13 @@ class TestLostAnswer:
         simulator.account.delays.change({"idempotency_key": -1, "operation": 0})
         simulator.plan.add("authorise: cut")
 
-        answer = acquirer.authorise(order(capture=capture), card=card())
+        made = order(capture=capture)
+        first = acquirer.authorise(made, card=card())
+        answer = acquirer.query(known(made, first))
 
         simulator.clock.advance(2)
         books = simulator.books()["payments"]
+        assert not first.is_definite
         ours, [other] = books.pop(answer.acquirer_reference), books.values()
         assert answer.outcome.is_success
         assert ours["charged" if capture else "reserved"] == 10_000

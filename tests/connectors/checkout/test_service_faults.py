@@ -84,3 +84,19 @@ def test_books_agree(api, simulator, transport, pass_time, seed):
             assert transaction.status == "failed"
             assert (charged - refunded, reserved) == (0, 0)
     call_command("check_ledger")  # exits if anything is wrong
+
+
+@pytest.mark.parametrize("second", ["10000", "20005"])
+def test_payment_beside_its_repeat_is_found_when_it_is_listed(pay, simulator, pass_time, second):
+    """Their server failed after the effect and cut the connection, so the key wasn't kept. The list shows it later."""
+    simulator.account.delays.change({"idempotency_key": -1, "index": 5})
+    simulator.account.decisions["Authorization"].extend(["10000", second])
+    simulator.plan.add("authorise: cut")
+
+    answer = pay().json()
+    settle(ROUNDS, pass_time)
+
+    [payment] = Transaction.objects.all()
+    made, charged, refunded, reserved = theirs(simulator, payment)
+    assert (answer["status"], payment.status, made) == ("pending", "success", 2)
+    assert (charged - refunded, reserved) == (payment.amount_captured, 0)
