@@ -60,6 +60,8 @@ REPEAT_NEEDS, MARGIN = 3.0, 0.2
 REPEATED_FROM, REPEATED_UNTIL = timedelta(minutes=10), timedelta(hours=23)
 # A payment is listed within this time, or its order's other payments are believed not to exist.
 LISTED_WITHIN = timedelta(minutes=1)
+# A payment waits this long for the reversal of other payments of its order.
+REVERSED_WITHIN = timedelta(days=1)
 CALLS = {"capture": "captures", "void": "voids", "refund": "refunds"}
 
 BLOCKED_BECAUSE: dict[int, str] = {
@@ -234,12 +236,18 @@ class CheckoutAcquirer:
     def _reverse_others(
         self, order: CardOrder, ours: Document, found: list[Document], deadline: Deadline
     ) -> None:
-        """Void or refund further payments of an order, which only an error at theirs can make. Staff see it in the log."""
+        """Void or refund further payments of an order, which only an error at theirs can make. Staff see it in the log.
+
+        :raises AnswerLost: that isn't done yet, and nobody would look again if the payment ended now
+        """
         others = [each for each in found if answers.payment_id(each) != answers.payment_id(ours)]
-        if others:
-            ids = " ".join(map(answers.payment_id, others))
-            log.error("several payments with our reference", id=str(order.id), reversing=ids)
-            reversals.take_steps(self._client, others, of=order.id, deadline=deadline)
+        if not others:
+            return
+        ids = " ".join(map(answers.payment_id, others))
+        log.error("several payments with our reference", id=str(order.id), reversing=ids)
+        is_done = reversals.take_steps(self._client, others, of=order.id, deadline=deadline)
+        if not is_done and clock.now() - order.created_at < REVERSED_WITHIN:
+            raise AnswerLost
 
     def _payments(self, order: CardOrder, deadline: Deadline) -> list[Document]:
         """Return every payment of an order. More than one is an error of theirs, and all of them are reversed."""

@@ -315,13 +315,13 @@ class TestLookup:
         simulator.plan.add("authorise: duplicate")
         acquirer.authorise(made, card=card())
 
-        answers_ = [acquirer.query(made)]
+        with pytest.raises(AnswerLost):  # the other one isn't reversed yet
+            acquirer.query(made)
         simulator.clock.advance(2)
-        answers_.append(acquirer.query(made))
+        answer = acquirer.query(made)
 
         first, second = simulator.account.payments.values()
-        assert {each.acquirer_reference for each in answers_} == {first.id}
-        assert all(each.outcome.is_success for each in answers_)
+        assert (answer.acquirer_reference, answer.outcome.is_success) == (first.id, True)
         assert (first.status, second.status) == ("Authorized", "Voided")
         assert f"'reversing': '{second.id}'" in caplog.text
 

@@ -100,3 +100,16 @@ def test_payment_beside_its_repeat_is_found_when_it_is_listed(pay, simulator, pa
     made, charged, refunded, reserved = theirs(simulator, payment)
     assert (answer["status"], payment.status, made) == ("pending", "success", 2)
     assert (charged - refunded, reserved) == (payment.amount_captured, 0)
+
+
+def test_payment_beside_its_repeat_is_refunded_if_its_capture_overtakes_the_void(pay, simulator, pass_time):
+    simulator.account.delays.change({"idempotency_key": -1, "index": 5, "capture": 15, "operation": 10})
+    simulator.plan.add("authorise: cut")
+
+    pay()
+    settle([10, *ROUNDS], pass_time)
+
+    [payment] = Transaction.objects.all()
+    made, charged, refunded, reserved = theirs(simulator, payment)
+    assert (payment.status, made) == ("success", 2)
+    assert (charged - refunded, reserved) == (payment.amount_captured, 0)
