@@ -62,6 +62,8 @@ REPEATED_FROM, REPEATED_UNTIL = timedelta(minutes=10), timedelta(hours=23)
 LISTED_WITHIN = timedelta(minutes=1)
 # A payment waits this long for the reversal of other payments of its order.
 REVERSED_WITHIN = timedelta(days=1)
+# A refund waits this long for the automatic capture, which takes seconds, or is declined.
+CAPTURED_WITHIN = timedelta(hours=1)
 CALLS = {"capture": "captures", "void": "voids", "refund": "refunds"}
 
 BLOCKED_BECAUSE: dict[int, str] = {
@@ -276,7 +278,8 @@ class CheckoutAcquirer:
         state = payments.with_id(self._client, payment, deadline=deadline).get("status")
         if operation.kind == "void" and state in answers.ENDED:
             return RailAnswer(outcome=codes.approved(""))  # it has expired, or was voided elsewhere
-        if operation.kind == "refund" and state == answers.AUTHORIZED:
+        is_captured_soon = clock.now() - operation.created_at < CAPTURED_WITHIN
+        if operation.kind == "refund" and state == answers.AUTHORIZED and is_captured_soon:
             raise AnswerLost
         return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
 
