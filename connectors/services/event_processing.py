@@ -2,7 +2,7 @@
 
 An event is a hint. The first attempt makes the query due that `payments.services.rails.requery` repeats anyway, so a
 forged, late, repeated or reordered event changes nothing that a query would not. Later attempts only look whether the
-query was answered. The table is the queue: any worker takes the next event that is due, and a killed one leaves it due.
+query was answered. A failed payment that is watched is looked at instead. The table is the queue: any worker takes the next event that is due, and a killed one leaves it due.
 The event's row is locked first, then only rows that no other transaction holds, so that nothing waits.
 """
 
@@ -41,6 +41,7 @@ INTERVALS = (
 )
 # As many for an event that names nothing of ours. It may precede the answer that has the provider's id.
 ATTEMPTS_TO_FIND = 3
+LOOKED_AT = "queried about a late charge"  # the outcome of an event about a watched payment
 RUN_TIME = 1.0  # seconds of a run
 
 
@@ -105,9 +106,11 @@ def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> 
     """Make the queries about a transaction due at first, and then wait for their answers."""
     subjects = early_queries.open_queries(transaction)
     if event.asked_at is None:
+        if not subjects and watches.is_watched(transaction):
+            return _look_again(event, transaction, now=now)
+        if not subjects and event.attempts and event.outcome == LOOKED_AT:
+            return Verdict(Result.QUERIED, LOOKED_AT)  # and the watch has ended
         if not subjects:
-            if watches.make_due(transaction, now=now):
-                return Verdict(Result.QUERIED, "queried about a late charge")
             is_with_payer = (
                 transaction.awaiting == Transaction.Awaiting.PAYER
             )  # which is queried after the payer returns
@@ -118,6 +121,13 @@ def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> 
     if early_queries.are_waiting(subjects, since=event.asked_at):
         return Verdict(Result.NOT_ANSWERED, is_final=False)
     return Verdict(Result.QUERIED, _changes(transaction, since=event.asked_at))
+
+
+def _look_again(event: ProviderEvent, failed: Transaction, *, now: datetime) -> Verdict:
+    """Have a failed payment looked at that may have been charged. More than once: a new charge may not be listed yet."""
+    is_due = watches.make_due(failed, now=now)
+    is_last = is_due and event.attempts + 1 >= ATTEMPTS_TO_FIND
+    return Verdict(Result.QUERIED, LOOKED_AT, is_final=is_last)
 
 
 def _changes(transaction: Transaction, *, since: datetime) -> str:

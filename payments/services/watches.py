@@ -6,6 +6,8 @@ payment joins the list in the database transaction that fails it.
 
 from datetime import datetime, timedelta
 
+from django.db import transaction as database
+
 from kit.time.time_ordered_ids import new_id
 from payments.models import Transaction, Transition, WatchedAuthorisation
 from payments.models.watches import WATCHED_FOR
@@ -42,8 +44,16 @@ def open_watch(failed: Transaction, *, now: datetime) -> None:
     )
 
 
+def is_watched(failed: Transaction) -> bool:
+    """Return whether the acquirer of a failed payment is still queried."""
+    return WatchedAuthorisation.objects.open().filter(transaction=failed).exists()
+
+
+@database.atomic
 def make_due(failed: Transaction, *, now: datetime) -> bool:
-    """Have the acquirer of a watched payment queried at once. Return False if the payment isn't watched."""
-    watch = WatchedAuthorisation.objects.open().filter(transaction=failed)
-    watch.filter(next_look_at__gt=now).update(next_look_at=now)
-    return watch.exists()
+    """Have the acquirer of a watched payment queried at once. Return False if the payment is locked: repeat it later."""
+    if not Transaction.objects.select_for_update(skip_locked=True).filter(pk=failed.pk).exists():
+        return False
+    watch = WatchedAuthorisation.objects.open().filter(transaction=failed, next_look_at__gt=now)
+    watch.update(next_look_at=now)
+    return True

@@ -2,11 +2,14 @@
 
 import pytest
 from django.core.management import call_command
+from django.test import Client as HttpClient
 
+from connectors.services import event_processing
 from payments.models import CardOperation, Transaction, WatchedAuthorisation
 from payments.services import accepted_operations
 from payments.tasks import look_at_watches
 from tests import orders
+from tests.connectors import provider_webhooks
 from tests.connectors.checkout.connecting import GOOD_CARD, books, requery
 
 PAYMENTS = "/api/payments"
@@ -169,6 +172,46 @@ class TestWatch:
         assert theirs["refunded" if capture else "voided"] == payment["amount"]
         assert WatchedAuthorisation.objects.get().ended_at
         call_command("check_ledger")
+
+    def test_charge_that_a_webhook_announces_is_taken_back_at_once(self, pay, settings, simulator, pass_time):
+        settings.CHECKOUT_WEBHOOK_KEYS = [provider_webhooks.CHECKOUT_KEY]
+        simulator.account.delays.change({"index": 3 * 24 * 3600})
+        simulator.plan.add("authorise: error_after 502")
+        pay()
+        for hours in (0.5, 30, 41):
+            pass_time(hours * 3600)
+            requery()
+            look_at_watches()
+        pass_time(31 * 60)  # half an hour before the next look
+        payment = Transaction.objects.get()
+        assert payment.status == "failed"
+
+        provider_webhooks.send(
+            HttpClient(), provider_webhooks.CHECKOUT, provider_webhooks.about(payment, "payment_captured")
+        )
+        for seconds in (0, 2, 5):
+            pass_time(seconds)
+            event_processing.process_due()
+            look_at_watches()
+
+        simulator.clock.advance(2)
+        theirs = books(simulator)
+        assert theirs["refunded"] == theirs["charged"] == payment.amount
+
+    def test_refund_of_what_was_never_captured_fails(self, pay, api, simulator, pass_time):
+        simulator.account.decisions["Capture"].append("20005")
+        payment = pay().json()
+        pass_time(10)
+        simulator.tick()
+
+        refund = api.post(f"{PAYMENTS}/{payment['reference']}/refunds", {"reference": "refund-1"})
+        assert refund.json()["status"] == "pending"
+        for _ in range(2):
+            pass_time(3600)
+            requery()
+
+        assert CardOperation.objects.get().status == "failed"
+        assert Transaction.objects.get().amount_being_refunded == 0
 
 
 class TestCheck:
