@@ -217,6 +217,8 @@ class CheckoutClient:
             timeout = deadline.left - reserve
             if timeout < reserve:
                 timeout = deadline.left
+            if not timeout:  # such as in a process that was suspended
+                raise NoAnswer("no time left")
             answer = self._counted(method, path, body, key=key, timeout=timeout)
             if not answer.had_no_effect:
                 return answer

@@ -5,6 +5,7 @@ from contextlib import suppress
 import pytest
 
 from connectors.checkout import cards
+from connectors.checkout.client import Deadline
 from kit.connectors.circuit_breaker import IN_A_ROW
 from kit.connectors.http_client import HttpAnswer, NoAnswer, NoRoom
 from kit.connectors.token_bucket import LONGEST_WAIT
@@ -270,6 +271,15 @@ class TestBreaker:
 
 
 class TestTime:
+    def test_call_without_time_left_is_not_made_and_not_held_against_them(self, connection, acquirer):
+        """A process that was suspended must not send a payment that is long failed."""
+        for _ in range(IN_A_ROW):
+            with pytest.raises(AnswerLost):
+                acquirer._client.post("/payments", {}, key="a", deadline=Deadline(0))
+
+        assert sent(connection) == []
+        assert acquirer.is_available()
+
     def test_first_attempt_leaves_time_for_a_repeat_and_the_repeat_has_the_rest(self, settings, simulator):
         acquirer, transport = connected(settings, simulator, TIMEOUT=9)
         given = []
