@@ -12,6 +12,7 @@ class Effect(StrEnum):
     """What an event of a kind leads to."""
 
     QUERY = "query"  # the provider is queried about the payment, payout or operation that it names
+    QUERY_UNLESS_WITH_PAYER = "query_unless_with_payer"  # only if the payer isn't at the provider
     KEEP = "keep"  # it is only stored
     UNKNOWN = "unknown"  # it is only stored, because the kind isn't known
 

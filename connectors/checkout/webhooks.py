@@ -13,6 +13,7 @@ from connectors.checkout.references import id_of
 from connectors.protocol import Document, Effect, text_at
 
 EVENT_ID = re.compile(r"evt_[0-9a-z]{20,40}\Z")
+ASKED = "payment_pending"  # the payer was sent to the issuer's page
 QUERIED = ("payment_", "card_verified", "card_verification_declined")  # beginnings of kinds
 KEPT = ("dispute_",)
 
@@ -47,6 +48,8 @@ class CheckoutWebhooks:
         return text_at(document, "type")
 
     def effect_of(self, kind: str) -> Effect:
+        if kind == ASKED:
+            return Effect.QUERY_UNLESS_WITH_PAYER
         if kind.startswith(QUERIED):
             return Effect.QUERY
         return Effect.KEEP if kind.startswith(KEPT) else Effect.UNKNOWN

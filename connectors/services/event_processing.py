@@ -2,12 +2,14 @@
 
 An event is a hint. The first attempt makes the query due that `payments.services.rails.requery` repeats anyway, so a
 forged, late, repeated or reordered event changes nothing that a query would not. Later attempts only look whether the
-query was answered. A failed payment that is watched is looked at instead. The table is the queue: any worker takes the next event that is due, and a killed one leaves it due.
+query was answered. A failed payment that is watched is looked at instead. The table is the queue: any worker takes the
+next event that is due, and a killed one leaves it due.
 The event's row is locked first, then only rows that no other transaction holds, so that nothing waits.
 """
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -22,8 +24,9 @@ from connectors.registry import WEBHOOKS
 from connectors.services.event_subjects import find_subject
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
-from payments.models import Transaction
+from payments.models import Challenge, Transaction
 from payments.services import watches
+from payments.services.cards import challenges
 from payments.services.rails.rail_queries import early_queries
 
 log = structlog.get_logger("sluice.provider_events")
@@ -99,7 +102,24 @@ def _verdict(event: ProviderEvent, *, now: datetime) -> Verdict:
         return Verdict(Result.KEPT)
     if subject is None:
         return Verdict(Result.NOT_OURS, is_final=event.attempts + 1 >= ATTEMPTS_TO_FIND)
+    if effect is Effect.QUERY and not _end_wait_for_payer(subject.transaction, now=now):
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
     return _query(event, subject.transaction, now=now)
+
+
+def _end_wait_for_payer(transaction: Transaction, *, now: datetime) -> bool:
+    """Await the provider instead of a payer whom it was left to: he has acted there, and may never come back.
+
+    Return False if that has to be tried again later, because the row is locked.
+    """
+    if transaction.awaiting != Transaction.Awaiting.PAYER:
+        return True
+    if not Transaction.objects.select_for_update(skip_locked=True).filter(pk=transaction.pk):
+        return False
+    with suppress(Challenge.DoesNotExist, challenges.ChallengeClosed):
+        challenge = Challenge.objects.select_related("transaction").get(transaction=transaction)
+        challenges.come_back(challenge=challenge, now=now)
+    return True
 
 
 def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> Verdict:
@@ -111,9 +131,8 @@ def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> 
         if not subjects and event.attempts and event.outcome == LOOKED_AT:
             return Verdict(Result.QUERIED, LOOKED_AT)  # and the watch has ended
         if not subjects:
-            is_with_payer = (
-                transaction.awaiting == Transaction.Awaiting.PAYER
-            )  # which is queried after the payer returns
+            # One that is with its payer is queried after he comes back.
+            is_with_payer = transaction.awaiting == Transaction.Awaiting.PAYER
             return Verdict(Result.NOTHING_OPEN, is_final=not is_with_payer)
         if early_queries.make_due(transaction, now=now):
             event.asked_at = now

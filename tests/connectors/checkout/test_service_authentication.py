@@ -7,7 +7,9 @@ import pytest
 from django.core.management import call_command
 from django.test import Client as Browser
 
+from connectors.services import event_processing
 from payments.models import WatchedAuthorisation
+from payments.services.rails.requery import requery_due
 from payments.tasks import expire_due, look_at_watches
 from tests import orders
 from tests.connectors.checkout.connecting import GOOD_CARD, books, requery
@@ -150,3 +152,42 @@ def test_payer_of_a_payment_link_goes_to_the_issuer_and_comes_back_to_the_receip
 
     assert visitor.state(checkout) == "paid"
     assert transport.sent[0][2]["3ds"]["enabled"] is True
+
+
+class TestAWebhook:
+    """Of a payment that is left to its payer."""
+
+    @pytest.fixture
+    def deliver(self, settings, simulator, inbox):
+        """Return a function that delivers what the simulator has to tell, and processes it."""
+        settings.CHECKOUT_WEBHOOK_KEYS = ["webhook-key"]
+
+        def deliver():
+            simulator.deliver()
+            for _, headers, body in inbox.received:
+                sent = {name: value for name, value in headers.items() if name != "Content-Type"}
+                answer = Browser().post(
+                    "/connectors/checkout", body, content_type="application/json", headers=sent
+                )
+                assert answer.status_code == 200
+            inbox.received.clear()
+            event_processing.process_due()
+            list(requery_due())
+
+        return deliver
+
+    def test_ends_it_if_the_payer_does_not_come_back(self, api, payment, payer, deliver):
+        deliver()
+        payer.answer("approve")
+
+        deliver()
+
+        assert outcome(api, payment)[:2] == ("success", "10000")
+
+    def test_that_only_says_that_the_payer_was_asked_leaves_it_to_the_payer(
+        self, api, payment, payer, deliver
+    ):
+        deliver()
+
+        assert outcome(api, payment)[:2] == ("pending", "10001")
+        assert payer.browser.get(payer.path).status_code == 303
