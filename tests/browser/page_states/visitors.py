@@ -117,6 +117,7 @@ def for_payers(data: SampleData, _page: Page) -> list[PageState]:
         PageState("challenge-declined", challenges[1], decline),
         PageState("challenge-approved", challenges[2], approve),
         PageState("challenge-expired", ids["expired_challenge"]),
+        PageState("challenge-return", f"{challenges[0]}/return"),
         PageState("pay", f"/pay/{ids['waiting']}"),
         PageState("pay-received", f"/pay/{ids['transferred']}"),
         PageState("pay-mismatch", f"/pay/{ids['mismatched']}"),
