@@ -138,7 +138,9 @@ class TestCheckout:
     def test_every_kind_is_known(self):
         effect_of = WEBHOOKS["checkout"].effect_of
 
-        assert {effect_of(kind) for kind in tables.PAYMENT_EVENTS} == {Effect.QUERY}
+        effects = {kind: effect_of(kind) for kind in tables.PAYMENT_EVENTS}
+        assert effects.pop("payment_pending") == Effect.QUERY_UNLESS_WITH_PAYER
+        assert {*effects.values()} == {Effect.QUERY}
         assert {effect_of(kind) for kind in tables.DISPUTE_EVENTS} == {Effect.KEEP}
 
 
