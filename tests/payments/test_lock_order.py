@@ -307,7 +307,8 @@ class TestLedgerAccounts:
         booked = set(
             Entry.objects.filter(Q(business=business) | Q(business=None)).values_list("kind", flat=True)
         )
-        assert booked == set(Entry.Kind.values)
+        # Entries of late charges change two accounts of the house, and none of a business.
+        assert booked == set(Entry.Kind.values) - {"late_charge_in", "late_charge_out"}
 
 
 def assert_ledger_holds() -> None:

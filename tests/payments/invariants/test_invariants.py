@@ -239,11 +239,15 @@ LAST_POSTING = "(SELECT max(id) FROM ledger_posting)"
 # For each invariant, a manual change of the database that breaks it.
 # SQLite can't drop a check; `tampering` switches all of them off.
 CHECKED_NOW = "SET CONSTRAINTS ALL IMMEDIATE" if connection.vendor == "postgresql" else "SELECT 1"
-WITHOUT_LIMIT = (
-    "ALTER TABLE payments_paymentlink DROP CONSTRAINT uses_within_limit"
-    if connection.vendor == "postgresql"
-    else "SELECT 1"
-)
+
+
+def without(table: str, check: str) -> str:
+    is_named = connection.vendor == "postgresql"
+    return f"ALTER TABLE {table} DROP CONSTRAINT {check}" if is_named else "SELECT 1"
+
+
+WITHOUT_LIMIT = without("payments_paymentlink", "uses_within_limit")
+WITHOUT_WATCH_CHECK = without("payments_watchedauthorisation", "watches_end_without_a_charge")
 FIRST_CHECKOUT = "SELECT id FROM payments_checkout ORDER BY id LIMIT 1"
 BREAKERS = {
     "entries_sum_to_zero": f"UPDATE ledger_posting SET amount = amount + 1 WHERE id = {FIRST_POSTING}",
@@ -291,11 +295,15 @@ BREAKERS = {
         "UPDATE payments_transaction SET amount_being_refunded = 1 WHERE amount_captured > 0"
     ),
     "charges_of_failed_payments_are_watched": (
-        "UPDATE payments_watchedauthorisation SET next_look_at = NULL, ended_at = opened_at WHERE returned_at IS NULL"
+        CHECKED_NOW,
+        WITHOUT_WATCH_CHECK,
+        "UPDATE payments_watchedauthorisation SET next_look_at = NULL, ended_at = opened_at WHERE returned_at IS NULL",
     ),
     "late_charges_are_booked": "DELETE FROM ledger_entry WHERE kind = 'late_charge_in'",
     "returned_late_charges_are_balanced": (
-        "UPDATE payments_watchedauthorisation SET returned_at = NULL WHERE returned_at IS NOT NULL"
+        CHECKED_NOW,
+        WITHOUT_WATCH_CHECK,
+        "UPDATE payments_watchedauthorisation SET returned_at = NULL WHERE returned_at IS NOT NULL",
     ),
     "expired_authorisations_are_released": "DELETE FROM payments_cardoperation WHERE kind = 'void'",
     "trace_numbers_are_unique": (
