@@ -117,29 +117,33 @@ def _end_wait_for_payer(transaction: Transaction, *, now: datetime) -> bool:
     if not Transaction.objects.select_for_update(skip_locked=True).filter(pk=transaction.pk):
         return False
     with suppress(Challenge.DoesNotExist, challenges.ChallengeClosed):
-        challenge = Challenge.objects.select_related("transaction").get(transaction=transaction)
-        challenges.come_back(challenge=challenge, now=now)
+        challenges.come_back(challenge=transaction.challenge, now=now)
     return True
 
 
 def _query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> Verdict:
     """Make the queries about a transaction due at first, and then wait for their answers."""
     subjects = early_queries.open_queries(transaction)
+    if event.asked_at is None and not subjects:
+        return _without_query(event, transaction, now=now)
     if event.asked_at is None:
-        if not subjects and watches.is_watched(transaction):
-            return _look_again(event, transaction, now=now)
-        if not subjects and event.attempts and event.outcome == LOOKED_AT:
-            return Verdict(Result.QUERIED, LOOKED_AT)  # and the watch has ended
-        if not subjects:
-            # One that is with its payer is queried after he comes back.
-            is_with_payer = transaction.awaiting == Transaction.Awaiting.PAYER
-            return Verdict(Result.NOTHING_OPEN, is_final=not is_with_payer)
         if early_queries.make_due(transaction, now=now):
             event.asked_at = now
         return Verdict(Result.NOT_ANSWERED, is_final=False)
     if early_queries.are_waiting(subjects, since=event.asked_at):
         return Verdict(Result.NOT_ANSWERED, is_final=False)
     return Verdict(Result.QUERIED, _changes(transaction, since=event.asked_at))
+
+
+def _without_query(event: ProviderEvent, transaction: Transaction, *, now: datetime) -> Verdict:
+    """Return the verdict on an event about a transaction that no rail is queried about."""
+    if watches.is_watched(transaction):
+        return _look_again(event, transaction, now=now)
+    if event.attempts and event.outcome == LOOKED_AT:
+        return Verdict(Result.QUERIED, LOOKED_AT)  # and the watch has ended
+    # One that is with its payer is queried after he comes back.
+    is_with_payer = transaction.awaiting == Transaction.Awaiting.PAYER
+    return Verdict(Result.NOTHING_OPEN, is_final=not is_with_payer)
 
 
 def _look_again(event: ProviderEvent, failed: Transaction, *, now: datetime) -> Verdict:

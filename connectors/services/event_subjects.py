@@ -17,11 +17,7 @@ class Subject:
 
 
 def find_subject(event: ProviderEvent) -> Subject | None:
-    """Return what an event is about, or None. Only what was sent to this provider is found."""
-    return _by_own_id(event) or _by_providers_id(event)
-
-
-def _by_own_id(event: ProviderEvent) -> Subject | None:
+    """Return what an event is about, by our own ids, or None. Only what was sent to this provider is found."""
     ids = list(_ids(event.references))
     operations = CardOperation.objects.filter(pk__in=ids).select_related("transaction")
     for operation in operations:
@@ -29,11 +25,6 @@ def _by_own_id(event: ProviderEvent) -> Subject | None:
             return Subject(operation.transaction, operation)
     found = Transaction.objects.filter(pk__in=ids, connector=event.provider).first()
     return Subject(found) if found else None
-
-
-def _by_providers_id(event: ProviderEvent) -> Subject | None:  # noqa: ARG001
-    """Return what has one of the event's references as the provider's own id. No column holds that id yet."""
-    return None
 
 
 def _ids(references: list[str]) -> Iterator[UUID]:
