@@ -10,7 +10,7 @@ from django.contrib.messages import constants as message_levels
 from environ import Env
 from iso4217 import Currency
 
-from config.environment import checkout_account, database_url, env
+from config.environment import checkout_account, database_url, env, paystack_account
 from config.environment.sandbox_folder import CURRENT, DEFAULT, SandboxFolder
 from config.logging import logs
 from config.version import VERSION
@@ -411,23 +411,21 @@ BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 CHECKOUT_WEBHOOK_KEYS = env.words("CHECKOUT_WEBHOOK_KEYS")
 PAYSTACK_WEBHOOK_KEYS = env.words("PAYSTACK_WEBHOOK_KEYS")
 
-# Paystack. The prefix of the key decides the environment, so each accepts its own only.
+# The account at Paystack.
 PAYSTACK_SECRET_KEY = env.text("PAYSTACK_SECRET_KEY")
-_PAYSTACK_PREFIX = "sk_test_" if SANDBOX else "sk_live_"
-if PAYSTACK_SECRET_KEY and not re.fullmatch(rf"{_PAYSTACK_PREFIX}\w+", PAYSTACK_SECRET_KEY, re.ASCII):
-    env.refuse(
-        f"PAYSTACK_SECRET_KEY must be a secret key of this environment, which begins with {_PAYSTACK_PREFIX}."
-    )
 PAYSTACK_URL = env.text("PAYSTACK_URL", default="https://api.paystack.co").rstrip("/")
-if not re.match(r"https://[^\s/?#@]+" + (r"|http://127\.0\.0\.1(:\d+)?\Z" if SANDBOX else ""), PAYSTACK_URL):
-    env.refuse("PAYSTACK_URL must be an https:// address. In a sandbox, http://127.0.0.1 is accepted too.")
 PAYSTACK_INTEGRATION = env.text("PAYSTACK_INTEGRATION")
-if PAYSTACK_INTEGRATION and not re.fullmatch(r"[0-9]{1,18}", PAYSTACK_INTEGRATION):
-    env.refuse("PAYSTACK_INTEGRATION must be a number, the ID of the integration.")
 PAYSTACK_CURRENCIES = env.currencies("PAYSTACK_CURRENCIES", read=Currency, default=("NGN",))
 PAYSTACK_CA_FILE = env.text("PAYSTACK_CA_FILE")
 # Seconds for sending a payout, which takes several calls, and for each query.
 PAYSTACK_TIMEOUT = env.number("PAYSTACK_TIMEOUT", default=8, minimum=1, maximum=9)
+for _problem in paystack_account.problems(
+    secret_key=PAYSTACK_SECRET_KEY,
+    url=PAYSTACK_URL,
+    integration=PAYSTACK_INTEGRATION,
+    is_sandbox=SANDBOX,
+):
+    env.refuse(_problem)
 
 # The account at Checkout.com.
 CHECKOUT_SECRET_KEY = env.text("CHECKOUT_SECRET_KEY")
@@ -497,8 +495,11 @@ SHORTEST_SECRET = 32  # characters
 if any(len(key) < SHORTEST_SECRET for key in BANK_NOTIFICATION_KEYS):
     env.refuse("BANK_NOTIFICATION_KEYS must have 32 random characters or more, each.")
 SHORTEST_WEBHOOK_KEY = 16  # characters; providers make some of these keys themselves
-for _name in ("CHECKOUT_WEBHOOK_KEYS", "PAYSTACK_WEBHOOK_KEYS"):
-    if any(len(key) < SHORTEST_WEBHOOK_KEY for key in globals()[_name]):
+for _name, _keys in (
+    ("CHECKOUT_WEBHOOK_KEYS", CHECKOUT_WEBHOOK_KEYS),
+    ("PAYSTACK_WEBHOOK_KEYS", PAYSTACK_WEBHOOK_KEYS),
+):
+    if any(len(key) < SHORTEST_WEBHOOK_KEY for key in _keys):
         env.refuse(f"{_name} must have 16 characters or more, each.")
 
 # Contact of those who find a vulnerability: /.well-known/security.txt; empty: there is no such file

@@ -1,0 +1,26 @@
+"""What the settings of the Paystack account may be. A problem names the setting, never its value.
+
+The prefix of a key decides the environment: `sk_test_` belongs to our sandbox, `sk_live_` to production.
+"""
+
+import re
+from collections.abc import Iterator
+
+HTTPS = r"https://[^\s/?#@]+"
+SIMULATOR = r"http://127\.0\.0\.1(:\d+)?\Z"  # on this machine, in our sandbox only
+INTEGRATION = re.compile(r"[0-9]{1,18}")
+
+
+def problems(*, secret_key: str, url: str, integration: str, is_sandbox: bool) -> Iterator[str]:
+    """Yield a sentence for each setting that is wrong. An empty key or integration isn't.
+
+    >>> list(problems(secret_key="sk_test_x", url="https://api.paystack.example", integration="1", is_sandbox=False))
+    ['PAYSTACK_SECRET_KEY must be a secret key of this environment, which begins with sk_live_.']
+    """
+    prefix = "sk_test_" if is_sandbox else "sk_live_"
+    if secret_key and not re.fullmatch(rf"{prefix}\w+", secret_key, re.ASCII):
+        yield f"PAYSTACK_SECRET_KEY must be a secret key of this environment, which begins with {prefix}."
+    if not re.match(f"{HTTPS}|{SIMULATOR}" if is_sandbox else HTTPS, url):
+        yield "PAYSTACK_URL must be an https:// address. In a sandbox, http://127.0.0.1 is accepted too."
+    if integration and not INTEGRATION.fullmatch(integration):
+        yield "PAYSTACK_INTEGRATION must be a number, the ID of the integration."
