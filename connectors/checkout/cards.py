@@ -240,7 +240,7 @@ class CheckoutAcquirer:
     ) -> None:
         """Void or refund further payments of an order, which only an error at theirs can make. Staff see it in the log.
 
-        :raises AnswerLost: that isn't done yet, and nobody would look again if the payment ended now
+        :raises AnswerLost: that isn't done yet, and it would not be looked at again if the payment ended now
         """
         others = [each for each in found if answers.payment_id(each) != answers.payment_id(ours)]
         if not others:

@@ -20,7 +20,7 @@ import structlog
 from connectors.checkout.references import reference_of
 from kit.connectors.circuit_breaker import CircuitBreaker
 from kit.connectors.http_client import HttpAnswer, HttpRequest, NoAnswer, NoRoom
-from kit.connectors.token_bucket import LONGEST_WAIT, NoToken, TokenBucket
+from kit.connectors.token_bucket import LONGEST_WAIT, NoToken, TokenBucket, reset_told
 from kit.files import bounded_json
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost, RateLimited
@@ -119,9 +119,7 @@ class _Answer:
     @property
     def reset(self) -> float:
         """Return the seconds for which the rate limit allows no calls. Their document doesn't say how it tells."""
-        told = self.retry_after
-        is_number = told.isascii() and told.isdecimal() and len(told) < 10  # noqa: PLR2004
-        return min(float(told), LONGEST_RESET) if is_number else RESET
+        return reset_told(self.retry_after, default=RESET, longest=LONGEST_RESET)
 
 
 class CheckoutClient:

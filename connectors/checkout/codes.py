@@ -8,8 +8,8 @@ that integrators have met. Which of ours a code is, is our judgement.
 
 >>> outcome_of("30041").code, outcome_of("30041").gateway_code, outcome_of("30041").advice
 ('20041', '30041', 'do_not_retry')
->>> outcome_of("20083").code, outcome_of("nobody knows").code, outcome_of("nobody knows").gateway_code
-('20030', '20030', 'nobodykn')
+>>> outcome_of("20083").code, outcome_of("not listed").code, outcome_of("not listed").gateway_code
+('20030', '20030', 'notliste')
 """
 
 import re

@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from connectors.paystack import codes
 from kit.connectors.circuit_breaker import CircuitBreaker
 from kit.connectors.http_client import HttpAnswer, HttpClient, HttpRequest, NoAnswer, NoRoom
-from kit.connectors.token_bucket import LONGEST_WAIT, NoToken, TokenBucket
+from kit.connectors.token_bucket import LONGEST_WAIT, NoToken, TokenBucket, reset_told
 from kit.files import bounded_json
 from kit.text.display_names import printable_line
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
@@ -134,7 +134,8 @@ class PaystackClient:
                 raise RateLimited from None
         answer = self._counted(endpoint, request, until)
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-            bucket.empty(reset=_reset(answer.headers))
+            told = answer.headers.get("x-ratelimit-reset", "")
+            bucket.empty(reset=reset_told(told, default=RESET, longest=LONGEST_RESET))
             try:
                 bucket.take(patience=min(patience, until.left()))
             except NoToken:
@@ -173,13 +174,6 @@ class PaystackClient:
         except NoAnswer:
             return False
         return answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
-
-
-def _reset(headers: Mapping[str, str]) -> float:
-    """Return the seconds for which the rate limit allows no calls."""
-    told = headers.get("x-ratelimit-reset", "")
-    is_number = told.isascii() and told.isdecimal() and len(told) < 10  # noqa: PLR2004
-    return min(float(told), LONGEST_RESET) if is_number else RESET
 
 
 def _read(answer: HttpAnswer) -> Answer:

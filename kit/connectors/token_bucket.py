@@ -34,6 +34,16 @@ return text
 """
 
 
+def reset_told(text: str, *, default: float, longest: float) -> float:
+    """Return the seconds of a header that tells when a rate limit allows calls again. A longer time isn't believed.
+
+    >>> reset_told("7", default=5, longest=300), reset_told("", default=5, longest=300), reset_told("900", default=5, longest=300)
+    (7.0, 5, 300)
+    """
+    is_number = text.isascii() and text.isdecimal() and len(text) < 10  # noqa: PLR2004
+    return min(float(text), longest) if is_number else default
+
+
 class NoToken(Exception):
     """The limit is used up for longer than a call waits. No call was made."""
 
