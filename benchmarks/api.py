@@ -32,10 +32,11 @@ from benchmarks.figures import Figure
 from benchmarks.load import Measured, drive, http_request
 from benchmarks.parts import Part, run_parts
 from benchmarks.pgbench import BOOKING, choosing, pgbench_rate
+from kit.free_ports import free_port
 from tests import orders
 from tests.clients import Credentials, signed_headers
 from tests.faults.processes import Redis
-from tests.journeys.service import PROJECT, Service, free_port, start_service, wait_until_open
+from tests.journeys.service import PROJECT, Service, start_service, wait_until_open
 
 CONNECTIONS = 16
 MERCHANTS = 8

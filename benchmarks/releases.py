@@ -19,9 +19,10 @@ import psycopg
 
 from benchmarks.cpu_time import children_of, cpu_seconds
 from benchmarks.stack import child_of
+from kit.free_ports import free_port
 from tests.clients import Credentials
 from tests.faults.processes import Process, Redis
-from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
+from tests.journeys.service import PROJECT, postgresql_database, wait_until_open
 
 GUNICORN_FILES = ("config/runtime/gunicorn.py", "config/gunicorn.py")  # where releases have it
 SETTINGS = {

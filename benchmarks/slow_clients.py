@@ -32,10 +32,11 @@ from benchmarks.figures import Figure, percentile
 from benchmarks.parts import Part, run_parts
 from benchmarks.soak import start
 from benchmarks.stack import stack
+from kit.free_ports import free_port
 from tests import orders
 from tests.clients import Credentials, signed_headers
 from tests.journeys.nginx import nginx
-from tests.journeys.service import PROJECT, free_port, start_service
+from tests.journeys.service import PROJECT, start_service
 
 KINDS = ("headers", "body", "tls", "reading")
 CRITERION = 1_000  # ms, a p99

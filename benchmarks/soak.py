@@ -31,9 +31,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.figures import Figure, percentile
 from benchmarks.parts import Part, run_parts
 from benchmarks.stack import Process, Stack, child_of, memory, stack, wait_until
+from kit.free_ports import free_port
 from tests import orders
 from tests.clients import Credentials, signed_headers
-from tests.journeys.service import free_port, wait_until_open
+from tests.journeys.service import wait_until_open
 
 SHOPS = 8
 MERCHANTS = 8  # connections

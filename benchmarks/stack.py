@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from benchmarks.cpu_time import cpu_seconds, used_between
+from kit.free_ports import free_port
 from tests.faults.processes import Process, Redis
-from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
+from tests.journeys.service import PROJECT, postgresql_database, wait_until_open
 
 DEFAULT_DATABASE = "postgres://postgres@127.0.0.1:5432/postgres"
 WORKER = (

@@ -28,6 +28,7 @@ from typing import Any
 import trustme
 
 from kit.files import bounded_json
+from kit.free_ports import free_port
 
 PROJECT = Path(__file__).resolve().parents[2]
 Command = Sequence[str | Path]
@@ -78,7 +79,7 @@ def _stop(*_: Any) -> None:
 def _run(folder: Path, port: int, environment_name: str, stack: ExitStack, *, simulators: bool) -> int:
     """Start the servers, prepare the database and start our processes; return when one of them has ended."""
     processes: Processes = {}
-    database_port, redis_port = _free_port(), _free_port()
+    database_port, redis_port = free_port(), free_port()
     _say("Starting PostgreSQL and Redis ...")
     processes["postgres"] = _start_postgresql(folder, database_port, stack)
     processes["redis"] = _start("redis", _redis_command(folder, redis_port), folder, stack)
@@ -95,11 +96,11 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack, *, si
         "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
         "SANDBOX_DATA": str(folder),
         "WEB_BIND": f"127.0.0.1:{port}",
-        "WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}",
+        "WORKER_METRICS_ADDRESS": f"127.0.0.1:{free_port()}",
     }
     certificate, key = _certificate(folder)
     settings["CURL_CA_BUNDLE"] = str(certificate)  # for curl beside it
-    rails = {name: _free_port() for name in ("acquirer", "control", "bank")} if simulators else {}
+    rails = {name: free_port() for name in ("acquirer", "control", "bank")} if simulators else {}
     if rails:
         settings |= _rail_settings(rails)
     _write_settings(folder / SETTINGS_FILE, settings)
@@ -109,7 +110,7 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack, *, si
         _start_simulators(rails, environment | {"SSL_CERT_FILE": str(certificate)}, processes, folder, stack)
     _say("Starting web, workers and beat ...")
     for name, command in _own_commands(folder, certificate, key).items():
-        metrics = {"WORKER_METRICS_ADDRESS": f"127.0.0.1:{_free_port()}"} if name == "requery" else {}
+        metrics = {"WORKER_METRICS_ADDRESS": f"127.0.0.1:{free_port()}"} if name == "requery" else {}
         processes[name] = _start(name, command, folder, stack, cwd=PROJECT, env=environment | metrics)
     _wait_for(port, processes["web"], folder / "web.log")
     _say(_greeting(business, environment, processes, folder))
@@ -340,13 +341,6 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             return
         time.sleep(0.1)
     sys.exit(f"It did not start:\n{log.read_text(errors='replace')[-3000:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:

@@ -5,7 +5,6 @@ the process.
 """
 
 import os
-import socket
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from connectors.checkout.simulator.simulator import Simulator as SimulatedChecko
 from connectors.paystack.simulator.integration import Settings as PaystackSettings
 from connectors.paystack.simulator.server import Server as PaystackServer
 from connectors.paystack.simulator.simulator import Simulator as SimulatedPaystack
+from kit.free_ports import free_port
 from payments.simulators.http_server import SimulatorServer
 
 CHECKOUT_WEBHOOK_KEY = "webhook-key-of-the-simulated-checkout"  # not a secret
@@ -41,7 +41,9 @@ def environment_for(names: Iterable[str]) -> dict[str, str]:
     chosen = [SIMULATED[name] for name in names]
     found = {"RAILS": ",".join(names)}
     for provider in chosen:
-        found |= provider.settings | {provider.address: os.environ.get(provider.address) or _free_address()}
+        found |= provider.settings | {
+            provider.address: os.environ.get(provider.address) or f"http://127.0.0.1:{free_port()}"
+        }
     return found
 
 
@@ -87,9 +89,3 @@ SIMULATED = {
         start=_paystack,
     ),
 }
-
-
-def _free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"

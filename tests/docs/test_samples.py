@@ -22,8 +22,9 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
+from kit.free_ports import free_port
 from payments.sample_events import SampleEvents
-from tests.journeys.service import free_port, wait_until_open
+from tests.journeys.service import wait_until_open
 from webhooks.exams import exam_runner
 from webhooks.exams.exam import judge
 from webhooks.exams.exam_requests import KINDS, requests_of

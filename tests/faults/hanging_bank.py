@@ -23,13 +23,14 @@ from typing import Any
 import psycopg
 import requests
 
+from kit.free_ports import free_port
 from payments.simulators.bank import BankSimulator
 from payments.simulators.fault_injection import ANSWER, Fault, FaultKind
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.faults.processes import Process, Redis, wait_until
 from tests.faults.receiver import Receiver, running_receiver
-from tests.journeys.service import PROJECT, free_port, postgresql_database
+from tests.journeys.service import PROJECT, postgresql_database
 
 CLIENT_ID, KEY = "sluice", "shared-key-of-a-test"
 BANK_TIMEOUT = 8  # seconds

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
+from kit.free_ports import free_port
 from tests.faults.processes import Process
-from tests.journeys.service import PROJECT, free_port, wait_until_open
+from tests.journeys.service import PROJECT, wait_until_open
 
 CONFIGURATION = PROJECT / "docs" / "operations" / "pgbouncer.ini"
 

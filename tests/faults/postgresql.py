@@ -12,8 +12,8 @@ from typing import Any
 
 import psycopg
 
+from kit.free_ports import free_port
 from tests.faults.processes import Process, wait_until
-from tests.journeys.service import free_port
 
 
 def find_programs() -> Path | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import redis
 
-from tests.journeys.service import free_port, wait_until_open
+from kit.free_ports import free_port
+from tests.journeys.service import wait_until_open
 
 WAIT_LIMIT = 180.0  # seconds after which a wait fails; not a limit on speed
 HANGING = 1_800  # the same for a whole test

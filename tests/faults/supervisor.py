@@ -13,11 +13,12 @@ from typing import Any
 import psycopg
 import requests
 
+from kit.free_ports import free_port
 from tests.clients import Credentials, HttpClient
 from tests.faults.postgresql import PostgreSQL
 from tests.faults.processes import Process, Redis, wait_until
 from tests.faults.short_leases import TIMEOUT
-from tests.journeys.service import PROJECT, free_port, postgresql_database
+from tests.journeys.service import PROJECT, postgresql_database
 
 SHOPS = 4
 COMMAND_LIMIT = 120  # seconds

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from config.environment import database_url
+from kit.free_ports import free_port
 from tests.faults.postgresql import find_programs
 from tests.faults.processes import HANGING, wait_until
-from tests.journeys.service import PROJECT, free_port
+from tests.journeys.service import PROJECT
 
 pytestmark = [
     pytest.mark.faults,

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from config.runtime import local_production
-from tests.journeys.service import PROJECT, free_port, wait_until_open
+from kit.free_ports import free_port
+from tests.journeys.service import PROJECT, wait_until_open
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import requests
 
+from kit.free_ports import free_port
 from tests import database_copies
 from tests.clients import Credentials, HttpClient
 
@@ -195,10 +196,3 @@ def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
         else:
             return
     raise RuntimeError("No process listens on the port.")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -18,9 +18,10 @@ from time import sleep
 import pytest
 from sluice import Sluice, SluiceError, webhooks
 
+from kit.free_ports import free_port
 from tests import orders
 from tests.faults.processes import Process, wait_until
-from tests.journeys.service import PROJECT, free_port, postgresql_database
+from tests.journeys.service import PROJECT, postgresql_database
 from tests.receiver import Receiver, running_receiver
 
 pytestmark = pytest.mark.long

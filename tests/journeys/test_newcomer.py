@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.journeys.service import PROJECT, free_port
+from kit.free_ports import free_port
+from tests.journeys.service import PROJECT
 
 pytestmark = [
     pytest.mark.long,

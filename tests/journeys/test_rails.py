@@ -13,8 +13,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import requests
 
+from kit.free_ports import free_port
 from tests import orders
-from tests.journeys.service import PROJECT, free_port, start_service, wait_until_open
+from tests.journeys.service import PROJECT, start_service, wait_until_open
 from tests.journeys.test_canary import new_card_number
 from tests.simulators import HTTP_BANK, ISO8583
 

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
+from kit.free_ports import free_port
 from tests import orders
-from tests.journeys.service import PROJECT, free_port, start_service
+from tests.journeys.service import PROJECT, start_service
 
 pytestmark = [
     pytest.mark.journey,

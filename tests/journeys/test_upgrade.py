@@ -15,10 +15,11 @@ import psycopg
 import pytest
 import requests
 
+from kit.free_ports import free_port
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.faults.supervisor import wait_until
-from tests.journeys.service import PROJECT, free_port, postgresql_database, wait_until_open
+from tests.journeys.service import PROJECT, postgresql_database, wait_until_open
 
 pytestmark = [
     pytest.mark.journey,

@@ -20,8 +20,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from kit.free_ports import free_port
 from tests import bank_signing
-from tests.journeys.service import PROJECT, Service, free_port, start_service, wait_until_open
+from tests.journeys.service import PROJECT, Service, start_service, wait_until_open
 
 BODY = re.compile(r'\\*"body\\*": \\*"([A-Za-z0-9+/=]+)')  # the body of a message as JSON, possibly escaped
 

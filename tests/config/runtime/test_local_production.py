@@ -17,7 +17,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from config.runtime import local_production
-from tests.journeys.service import PROJECT, free_port
+from kit.free_ports import free_port
+from tests.journeys.service import PROJECT
 
 
 def is_running(pid):

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from tests.journeys.service import PROJECT, free_port
+from kit.free_ports import free_port
+from tests.journeys.service import PROJECT
 from tests.operations.test_metrics import count, read
 
 pytestmark = [pytest.mark.journey, pytest.mark.long]

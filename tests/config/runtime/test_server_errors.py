@@ -9,8 +9,9 @@ import time
 
 import pytest
 
+from kit.free_ports import free_port
 from tests import database_copies
-from tests.journeys.service import PROJECT, free_port
+from tests.journeys.service import PROJECT
 
 PAN = b"5555555555554444"
 SECRET = b"sk_sandbox_kestrelsecret"

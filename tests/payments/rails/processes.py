@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import requests
 from django.conf import settings
 
+from kit.free_ports import free_port
 from tests.databases import database_url
-from tests.journeys.service import free_port
 
 RAIL_SETTINGS = (
     "CARD_ACQUIRER", "ACQUIRER_HOST", "ACQUIRER_PORT", "ACQUIRER_TLS", "ACQUIRER_TIMEOUT", "ACQUIRER_TERMINAL_ID",
