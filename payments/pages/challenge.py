@@ -119,7 +119,7 @@ def _enter(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 
 def answered(request: HttpRequest, token: str, payment: Transaction) -> HttpResponse:
-    """Lead the payer to the merchant: a browser by a page of ours, whoever came from a link back to its checkout."""
+    """Lead the payer to the merchant: a browser by a page of ours, the payer of a link back to its checkout."""
     if payment.payment_link_id is None and is_browser(request):
         return SeeOther(f"{reverse('challenge', args=[token])}?{ANSWERED}")
     return SeeOther(return_address(payment))

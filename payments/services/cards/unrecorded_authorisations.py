@@ -34,7 +34,7 @@ def is_unrecorded(transaction: Transaction, reply: RailAnswer | BaseException | 
         return reply.action is not None  # which could not be shown
     if challenge.has_made_every_action:
         return False
-    # Whoever came back from a redirect has entered nothing on our page, and not every acquirer names the redirect again.
+    # A payer who came back from a redirect has entered nothing on our page, and not every acquirer names the redirect again.
     is_at_provider = challenge.kind == ActionKind.REDIRECT
     return is_at_provider or challenge.closed_at is not None or reply.action is not None
 
