@@ -49,6 +49,25 @@ def find(code: str) -> Bank | None:
     return _by_code().get(code)
 
 
+def groups(account_number: str) -> list[str]:
+    """Return the groups in which people read an account number. Other text is one group.
+
+    >>> groups("0072418836"), groups("A-1")
+    (['0072', '418', '836'], ['A-1'])
+    """
+    number = account_number
+    return [number[:4], number[4:7], number[7:]] if ACCOUNT_NUMBER.fullmatch(number) else [number]
+
+
+def grouped(account_number: str) -> str:
+    """Write an account number in groups.
+
+    >>> grouped("0072418836")
+    '0072 418 836'
+    """
+    return " ".join(groups(account_number))
+
+
 def name_of(code: str) -> str:
     """Return the name of a listed bank, or an empty string."""
     bank = find(code)

@@ -13,6 +13,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
     OpenApiResponse,
@@ -49,7 +50,8 @@ PAGES = (
 )
 
 Method: TypeAlias = Callable[..., Any]
-Responses: TypeAlias = dict[int, "Success"]
+# By status, or by status and media type if the body isn't JSON.
+Responses: TypeAlias = dict[int | tuple[int, str], "Success"]
 
 AGAIN = "The reference was used before: the resource's current state. Nothing was executed again."
 
@@ -57,7 +59,7 @@ AGAIN = "The reference was used before: the resource's current state. Nothing wa
 class Success(OpenApiResponse):
     """A success: what its body shows, its words, and its headers beside those of every response."""
 
-    def __init__(self, body: Answer | Union | None, text: str, *headers: str) -> None:
+    def __init__(self, body: Answer | Union | OpenApiTypes | None, text: str, *headers: str) -> None:
         super().__init__(body, text)
         self.headers = headers
 
@@ -91,7 +93,7 @@ def any_of(name: str, *members: type[RequestSerializer]) -> PolymorphicProxySeri
 def operation(
     name: str,
     responses: Responses,
-    request: type[RequestSerializer] | PolymorphicProxySerializer | None = None,
+    request: type[RequestSerializer] | PolymorphicProxySerializer | dict[str, OpenApiTypes] | None = None,
     *,
     problems: str = "",
     filters: type[RequestSerializer] | None = None,
@@ -112,7 +114,10 @@ def operation(
             parameters=[*parameters, *([filters] if filters else []), *pages],
             request=request,
             responses=responses,
-            extensions={"x-problems": problems.split()},
+            extensions={
+                "x-problems": problems.split(),
+                "x-headers": {_status(key): success.headers for key, success in responses.items()},
+            },
             **described,
         )(method)
         return described_method
@@ -120,6 +125,10 @@ def operation(
     return describe
 
 
+def _status(key: int | tuple[int, str]) -> str:
+    return str(key[0] if isinstance(key, tuple) else key)
+
+
 def _has_pages(success: Success) -> bool:
-    within = success.response.within() if success.response else ()
+    within = success.response.within() if isinstance(success.response, Answer | Union) else ()
     return any(field.name == "next" for each in within if isinstance(each, Answer) for field in each.fields)

@@ -40,6 +40,7 @@ class HttpRequest:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes = field(default=b"", repr=False)
+    largest_answer: int = LARGEST_ANSWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +104,16 @@ class HttpClient:
             allow_redirects=False,
             stream=True,
         ) as response:
-            return HttpAnswer(response.status_code, response.headers, _body(response))
+            return HttpAnswer(response.status_code, response.headers, _body(response, request.largest_answer))
 
 
-def _body(response: requests.Response) -> bytes:
-    body = b""
+def _body(response: requests.Response, largest: int) -> bytes:
+    body = bytearray()
     while piece := response.raw.read1(8192):
         body += piece
-        if len(body) > LARGEST_ANSWER:
+        if len(body) > largest:
             raise NoAnswer("too long")
-    return body
+    return bytes(body)
 
 
 class _Call:

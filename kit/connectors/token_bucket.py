@@ -6,13 +6,13 @@ to flow in. A bucket whose time is further away than an empty one's is in debt, 
 
 import threading
 import time
-from functools import lru_cache
 from typing import Any, Protocol
 
 import structlog
 from django.conf import settings
 
 from kit.connectors.connector_metrics import TOKEN_WAIT_SECONDS
+from kit.redis_client import redis_client
 from kit.redis_errors import redis_error
 
 log = structlog.get_logger("sluice.connectors")
@@ -22,26 +22,50 @@ RESERVE = 0.2  # part of a bucket that queries leave to payments
 # Without Redis, each process has a bucket of its own with this part of the limit: two web processes and two workers.
 PROCESSES = 4
 WITHOUT_REDIS = 5.0  # seconds after an error of Redis in which it isn't asked
-REDIS_TIMEOUT = 0.5  # seconds
 SHORTEST_PAUSE = 0.005  # seconds
 
-# Return the later of the stored time and ARGV[1], plus ARGV[2], and store it unless it is later than ARGV[3].
+# Return the later of the stored time and ARGV[1], plus ARGV[2], and store it unless it is later than ARGV[3]. If ARGV[2] isn't
+# 0, a call was made: count it in KEYS[2].
 ADVANCE = """
 local full_at = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), tonumber(ARGV[1])) + tonumber(ARGV[2])
 local text = string.format('%.6f', full_at)
-if full_at <= tonumber(ARGV[3]) then redis.call('SET', KEYS[1], text, 'EX', 3600) end
+if full_at <= tonumber(ARGV[3]) then
+  redis.call('SET', KEYS[1], text, 'EX', 3600)
+  if tonumber(ARGV[2]) > 0 then
+    redis.call('INCR', KEYS[2])
+    redis.call('EXPIRE', KEYS[2], 180)
+  end
+end
 return text
 """
+MINUTE = 60
 
 
 def reset_told(text: str, *, default: float, longest: float) -> float:
-    """Return the seconds of a header that tells when a rate limit allows calls again. A longer time isn't believed.
+    """Return the seconds of a header that says when a rate limit allows calls again. A longer time isn't believed.
 
     >>> reset_told("7", default=5, longest=300), reset_told("", default=5, longest=300), reset_told("900", default=5, longest=300)
     (7.0, 5, 300)
     """
     is_number = text.isascii() and text.isdecimal() and len(text) < 10  # noqa: PLR2004
     return min(float(text), longest) if is_number else default
+
+
+def calls_in_last_minute(connector: str) -> int | None:
+    """Return the calls that took a token of a connector's buckets in the last full minute, in all processes.
+
+    None: Redis, which counts them, isn't configured or doesn't answer.
+    """
+    if not settings.REDIS_URL:
+        return None
+    try:
+        return int(_shared_redis().get(_counter(connector, time.time() - MINUTE)) or 0)
+    except redis_error():
+        return None
+
+
+def _counter(connector: str, at: float) -> str:
+    return f"sluice.calls:{connector}:{int(at // MINUTE)}"
 
 
 class NoToken(Exception):
@@ -126,13 +150,10 @@ class TokenBucket:
         return full_at
 
     def _advance_in_redis(self, to: float, by: float, latest: float) -> float:
-        client = _redis(str(settings.CACHES["default"]["LOCATION"]))
-        self._full_at = float(client.eval(ADVANCE, 1, f"sluice.tokens:{self._name}", to, by, latest))
+        keys = f"sluice.tokens:{self._name}", _counter(self._name.partition(":")[0], time.time())
+        self._full_at = float(_shared_redis().eval(ADVANCE, len(keys), *keys, to, by, latest))
         return self._full_at
 
 
-@lru_cache(maxsize=1)
-def _redis(url: str) -> Any:
-    from redis import Redis  # noqa: PLC0415  (a sandbox needs no Redis)
-
-    return Redis.from_url(url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
+def _shared_redis() -> Any:
+    return redis_client(str(settings.CACHES["default"]["LOCATION"]))

@@ -7,9 +7,12 @@ different clocks agree on what is due.
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from django.db import connection
 from django.utils import timezone
+
+from kit.db import postgresql
 
 MEASURED_FOR = 5.0  # seconds until the offset is measured again
 # It advances while the machine is suspended, and is never adjusted.
@@ -21,8 +24,6 @@ def database_now() -> datetime:
 
     SQLite runs in this process, and its clock is the process's.
     """
-    if connection.vendor != "postgresql":
-        return timezone.now()
     return _ask_database()
 
 
@@ -67,10 +68,9 @@ _estimate = Estimate()
 
 
 def _ask_database() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        moment: datetime = cursor.fetchone()[0]
-    return moment
+    for (moment,) in postgresql.rows("SELECT clock_timestamp()"):
+        return cast("datetime", moment)
+    return timezone.now()
 
 
 class FollowedClock:

@@ -44,14 +44,6 @@ def decrypt(token: str) -> str:
     return _decrypted(token, tuple(settings.FIELD_ENCRYPTION_KEYS))
 
 
-def decrypt_uncached(token: str) -> str:
-    """Decrypt a text without caching it, for values of any number and size.
-
-    :raises UnreadableSecret: when the key it was encrypted with is no longer configured
-    """
-    return _decrypted.__wrapped__(token, tuple(settings.FIELD_ENCRYPTION_KEYS))
-
-
 class EncryptedTextField(models.TextField):
     """Text that is stored as a Fernet token. It cannot be searched.
 

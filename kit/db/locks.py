@@ -2,13 +2,21 @@
 
 Every database transaction locks rows in this order, and rows of one table by ascending id:
 
-1. proposal of staff
+1. proposal of staff; then the journal that it reverses, and bank accounts of ours
 2. virtual account (shared by transfers and new sessions)
 3. hosted checkout
-4. session of a virtual account; unapplied money; settlement batch (then those whose debts it brings forward)
-5. transaction, with its operations, refunds and reversals; then the unapplied money whose return this payout was
-6. payment link
-7. ledger accounts
+4. session of a virtual account; unapplied money; settlement batch (then those whose debts it brings forward); debt of a
+   business
+5. settlement account, then its change
+6. controls of a business's payouts
+7. transaction, with its operations, refunds, reversals and disputes; then the unapplied money whose return this payout
+   was, or the report of the dispute
+8. approval of a payout, or question to a business's server
+9. payment link
+10. ledger accounts
+
+The import of a statement, and matching, lock the account of ours that it is of after a proposal, and before all others: a
+line of a dispute's debit then locks the payment.
 
 Ledger accounts come last and are locked together. One entry locks its own accounts by id, in one statement
 (`ledger.posting`). A database transaction that books more than one entry passes all of them to

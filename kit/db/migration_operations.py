@@ -74,8 +74,12 @@ class RemoveIndexConcurrently(OnPostgreSQL, operations.RemoveIndexConcurrently):
     elsewhere = RemoveIndex
 
 
-class AllowNull(AlterField):
-    """Let a foreign key be null. Django's operation would also drop the key, and check all rows to add it again."""
+class AlterForeignKey(AlterField):
+    """Alter the column of a foreign key. Django's operation would also drop the key, and check all rows to add it again."""
+
+    statement: ClassVar[
+        str
+    ]  # with the names of the table, the column, and its unique constraint as PostgreSQL names it
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         if not _is_postgresql(schema_editor):
@@ -83,15 +87,41 @@ class AllowNull(AlterField):
             return
         options = to_state.apps.get_model(app_label, self.model_name)._meta
         table, column = options.db_table, options.get_field(self.name).column
-        names = map(schema_editor.quote_name, (table, column))
-        schema_editor.execute("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL".format(*names), params=None)
+        names = {"table": table, "column": column, "constraint": f"{table}_{column}_key"}
+        quoted = {name: schema_editor.quote_name(value) for name, value in names.items()}
+        schema_editor.execute(self.statement.format(**quoted), params=None)
+
+
+class AllowNull(AlterForeignKey):
+    """Let a foreign key be null."""
+
+    statement = "ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
+
+
+class AllowDuplicates(AlterForeignKey):
+    """Drop the unique constraint of a foreign key."""
+
+    statement = "ALTER TABLE {table} DROP CONSTRAINT {constraint}"
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        AlterField.database_forwards(self, app_label, schema_editor, from_state, to_state)
 
 
 class RunPostgreSQL(OnPostgreSQL, RunSQL):
-    """Run SQL on PostgreSQL only."""
+    """Run SQL on PostgreSQL only.
+
+    A transaction, such as the one that creates a new database's tables, allows no `CONCURRENTLY`: it is left out.
+    """
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        forwards = super().database_forwards
+        if _is_postgresql(schema_editor) and schema_editor.atomic_migration:
+            statements = [self.sql] if isinstance(self.sql, str) else map(str, self.sql)
+            forwards = RunSQL([each.replace(" CONCURRENTLY", "") for each in statements]).database_forwards
+        forwards(app_label, schema_editor, from_state, to_state)
 
 
-class AddPostgreSQLIndex(OnPostgreSQL, RunSQL):
+class AddPostgreSQLIndex(RunPostgreSQL):
     """Build an index of a kind that SQLite doesn't have, on a table of the same migration.
 
     The model doesn't name it, because a model's indexes are built on both databases.

@@ -8,12 +8,15 @@ from django.db import connection, transaction
 
 
 def rows(statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement about PostgreSQL's own state. SQLite has no such state, so there are none."""
+    """Return the rows of a statement about PostgreSQL's own state. SQLite has no such state, so there are none.
+
+    A statement such as SET changes that state, and has none.
+    """
     if connection.vendor != "postgresql":
         return []
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return list(cursor.fetchall())
+        return list(cursor.fetchall()) if cursor.description else []
 
 
 @contextmanager

@@ -2,19 +2,15 @@
 
 Django builds the SQL of a query each time it runs. For a table of forty columns, this takes several times as long
 as executing it, and would be most of the time of a signed request (figures in `docs/decisions/`). The few
-statements that every API call runs are therefore built once: insert, insert if absent, insert many, conditional
-update, find by key. They read and write through the models' fields. Everything else uses the ORM.
+statements that every API call runs are therefore built once: insert, insert if absent, conditional update, find by
+key. They read and write through the models' fields. Everything else uses the ORM.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Generic, TypeVar, cast
-from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, models
 
@@ -28,17 +24,6 @@ def insert(row: models.Model) -> None:
     statement, attributes = _insert_statement(type(row))
     _execute(statement, _values(row, attributes))
     _is_stored(row)
-
-
-def insert_and_find(row: models.Model, lookup: Lookup[M], *values: Any) -> M | None:
-    """Insert a row as `insert` does, and find another one as `lookup` does. On PostgreSQL, this is one round trip."""
-    if connection.vendor != "postgresql":
-        insert(row)
-        return lookup.find(*values)
-    statement, attributes = _insert_statement(type(row))
-    found = lookup.find_beside(f"WITH inserted AS ({statement})", _values(row, attributes), *values)
-    _is_stored(row)
-    return found
 
 
 def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> bool:
@@ -56,25 +41,6 @@ def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> 
     if inserted:
         _is_stored(row)
     return inserted
-
-
-def insert_many(model: type[models.Model], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Insert rows with one statement. Each gives the value of every column, except a generated key.
-
-    On PostgreSQL the rows are one parameter, a JSON document: `bulk_create` takes more than twice the CPU, for model
-    instances and arrays. Columns of JSON or binary data are not supported.
-    """
-    statement, attributes = _insert_statement(model)
-    values = [
-        [row[name] if prepare is None else prepare(row[name]) for name, prepare in attributes] for row in rows
-    ]
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            statement, columns = _insert_from_json(model)
-            document = [dict(zip(columns, each, strict=True)) for each in values]
-            cursor.execute(statement, [json.dumps(document, default=_as_text)])
-        else:
-            cursor.executemany(statement, values)
 
 
 def update_if_unchanged(row: models.Model, fields: tuple[str, ...], *, still: tuple[str, Any]) -> bool:
@@ -146,15 +112,10 @@ class Lookup(Generic[M]):
             return False, None
         return True, None if found[0] is None else self._read(found[1:], parts)
 
-    def find_beside(self, common_table: str, parameters: Sequence[Any], *values: Any) -> M | None:
-        """Return the row, by a statement that begins with a common table expression. PostgreSQL only."""
-        found = self._rows(values, after=f"{common_table} ", parameters=parameters)
-        return found[0] if found else None
-
-    def _rows(self, values: Iterable[Any], *, after: str = "", parameters: Sequence[Any] = ()) -> list[M]:
+    def _rows(self, values: Iterable[Any]) -> list[M]:
         statement, keys, parts = self._statement
         with connection.cursor() as cursor:
-            cursor.execute(after + statement, [*parameters, *_prepared(keys, values)])
+            cursor.execute(statement, _prepared(keys, values))
             return [self._read(found, parts) for found in cursor.fetchall()]
 
     def _read(self, found: tuple[Any, ...], parts: Iterable[_Part]) -> M:
@@ -236,17 +197,11 @@ def _is_stored(row: models.Model) -> None:
 
 def _attribute(field: models.Field) -> tuple[str, Converter | None]:
     """Return a field's attribute name and the converter that prepares its value, if any."""
-    if isinstance(field, models.BooleanField | models.IntegerField) or _is_adapted_by_driver(field):
+    if isinstance(field, models.BooleanField | models.IntegerField):
         return field.attname, None
     if type(field) is models.CharField:
         return field.attname, _plain_text
     return field.attname, lambda value: field.get_db_prep_save(value, connection)
-
-
-def _is_adapted_by_driver(field: models.Field) -> bool:
-    """Return whether psycopg stores the field's values as they are. Django's own preparation returns them unchanged."""
-    stored = getattr(field, "target_field", field)  # a foreign key stores its target's value
-    return connection.vendor == "postgresql" and type(stored) in {models.DateTimeField, models.UUIDField}
 
 
 def _plain_text(value: Any) -> Any:
@@ -263,24 +218,6 @@ def _insert_statement(
     places = ", ".join([*["%s"] * len(fields), *constants.values()])
     statement = f"INSERT INTO {_table(model)} ({columns}) VALUES ({places})"
     return statement, tuple(_attribute(field) for field in fields)
-
-
-@lru_cache(maxsize=64)
-def _insert_from_json(model: type[models.Model]) -> tuple[str, tuple[str, ...]]:
-    """Return the statement that inserts a JSON array of objects, and the names of their members."""
-    fields = _inserted_fields(model)
-    columns, table = ", ".join(map(_column, fields)), _table(model)
-    statement = (
-        f"INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)"
-    )
-    return statement, tuple(str(field.column) for field in fields)
-
-
-def _as_text(value: object) -> str:
-    """Return the text of a value that JSON has no type for, as PostgreSQL reads it."""
-    if isinstance(value, datetime | UUID | IPv4Address | IPv6Address):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} can't be inserted as JSON.")
 
 
 def _literal(default: str | int | None) -> str:

@@ -1,8 +1,9 @@
 """Rules enforced by database triggers, on PostgreSQL and SQLite.
 
 `AppendOnly` refuses to change or delete rows. `Final` allows a column to change only from one given value. `Kept`
-refuses changes of columns, `NeverDeleted` to delete rows, and `PermanentRows` does both. `Transitions` allows only the
-listed transitions of a column.
+refuses changes of columns, `NeverDeleted` to delete rows, and `PermanentRows` does both. `KeptUnless` refuses changes of a
+column unless a query finds a row. `Transitions` allows only the listed transitions of a column, and `SumToZero` only amounts
+that balance.
 
 Triggers are created after each `migrate` and not by migrations, because SQLite alters a table by recreating it,
 which drops its triggers. It fails if a trigger of another table refers to it, so SQLite's are dropped before.
@@ -88,6 +89,29 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptUnless:
+    """Refuse changes of a column unless a query about OLD and NEW finds a row."""
+
+    table: str
+    column: str
+    query: str
+
+    def triggers(self) -> list[Trigger]:
+        name, refusal = f"{self.table}_keeps_{self.column}", f"{self.table} keeps {self.column}"
+        event = f"BEFORE UPDATE OF {self.column} ON {self.table} FOR EACH ROW"
+        refused = f"NEW.{self.column} <> OLD.{self.column} AND NOT EXISTS ({self.query})"
+        # A condition of PostgreSQL's triggers has no subqueries, so its function has them.
+        function = (
+            f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF {refused} THEN "
+            f"RAISE EXCEPTION '{refusal}' USING ERRCODE = 'integrity_constraint_violation'; END IF; RETURN NEW; END $$"
+        )
+        on_sqlite = refusing_trigger(name, f"{event} WHEN ({refused})", refusal).sqlite
+        return [
+            Trigger(name, (function, f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()"), on_sqlite)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class NeverDeleted:
     """Refuse every DELETE of a table's rows."""
 
@@ -121,6 +145,38 @@ def refusing_trigger(name: str, event: str, refusal: str) -> Trigger:
         postgresql=(function, f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {name}()"),
         sqlite=(f"CREATE TRIGGER {name} {event} BEGIN SELECT RAISE(ABORT, '{refusal}'); END",),
     )
+
+
+_SUMS_TO_ZERO = """
+    CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF EXISTS (SELECT 1 FROM added GROUP BY {column} HAVING sum(amount) <> 0) THEN
+            RAISE EXCEPTION '{refusal}' USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+        RETURN NULL;
+    END $$
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SumToZero:
+    """Refuse an INSERT whose amounts don't sum to zero for each value of a column. PostgreSQL only.
+
+    SQLite's triggers see one row at a time.
+    """
+
+    table: str
+    column: str
+    refusal: str
+
+    def triggers(self) -> list[Trigger]:
+        name = f"{self.table}s_are_balanced"
+        function = _SUMS_TO_ZERO.format(name=name, column=self.column, refusal=self.refusal)
+        trigger = (
+            f"CREATE TRIGGER {name} AFTER INSERT ON {self.table} "
+            f"REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION {name}()"
+        )
+        return [Trigger(name, postgresql=(function, trigger), sqlite=())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +257,15 @@ _EXISTING = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
 }
 
+# Django's introspection would parse the statement that created a table of SQLite.
+_COLUMNS = {
+    "postgresql": (
+        "SELECT attname::text FROM pg_attribute"
+        " WHERE attrelid = to_regclass(quote_ident(%s)) AND attnum > 0 AND NOT attisdropped"
+    ),
+    "sqlite": "SELECT name FROM pragma_table_info(%s)",
+}
+
 
 def _existing(connection: BaseDatabaseWrapper) -> set[str]:
     with connection.cursor() as cursor:
@@ -215,7 +280,6 @@ def _has_columns(rule: TriggerRule, connection: BaseDatabaseWrapper) -> bool:
         return True
     named = {getattr(rule, "column", ""), *getattr(rule, "columns", ())} - {""}
     with connection.cursor() as cursor:
-        if table not in connection.introspection.table_names(cursor):
-            return False
-        columns = connection.introspection.get_table_description(cursor, table)
-    return {column.name for column in columns}.issuperset(named)
+        cursor.execute(_COLUMNS[connection.vendor], [table])
+        columns = {name for (name,) in cursor.fetchall()}
+    return bool(columns) and columns >= named

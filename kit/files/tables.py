@@ -36,7 +36,7 @@ class Column(Generic[R]):
     """A column: its heading, and the value of a row in it. Excel files have the title as heading.
 
     >>> [Column(name, str).heading for name in ("created_at", "settlement_id", "card_last4", "Your size?")]
-    ['Created at', 'Settlement ID', 'Card last 4', 'Your size?']
+    ['Created at, UTC', 'Settlement ID', 'Card last 4', 'Your size?']
     """
 
     name: str
@@ -45,11 +45,12 @@ class Column(Generic[R]):
 
     @property
     def heading(self) -> str:
-        """Return the title, or the name as people write it if it is an identifier."""
+        """Return the title, or the name as people write it if it is an identifier. Times name their zone."""
         if self.title or not _IDENTIFIER.fullmatch(self.name):
             return self.title or self.name
         text = " ".join(_ABBREVIATIONS.get(word, word) for word in _WORDS.findall(self.name))
-        return text[:1].upper() + text[1:]
+        zone = ", UTC" if self.name.endswith("_at") else ""
+        return f"{text[:1].upper()}{text[1:]}{zone}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ kit.money.amount_input.InvalidAmount: Enter at most 2 decimals for NGN.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 
 from kit.api.fields.strict_fields import MAX_AMOUNT
 from kit.money.money import decimals_of, money, written
@@ -35,6 +36,34 @@ def named_currencies(text: str) -> set[str]:
     ({'NGN'}, {'USD'}, set())
     """
     return {SYMBOLS.get(name, name.upper()) for name in re.findall(CURRENCY, text)}
+
+
+def amounts_by_currency(entered: str, currencies: Sequence[str]) -> dict[str, int]:
+    """Read one amount for each currency, in minor units. An amount without a currency is in the first one.
+
+    >>> amounts_by_currency("2,500; usd 1.00", ["NGN", "USD"])
+    {'NGN': 250000, 'USD': 100}
+
+    :raises InvalidAmount: an amount is invalid, or its currency comes twice or isn't among these
+    """
+    amounts: dict[str, int] = {}
+    for text in filter(None, map(str.strip, entered.split(";"))):
+        currency = min(named_currencies(text), default=currencies[0])
+        if currency not in currencies:
+            raise InvalidAmount(f"The business is not enabled for {currency}.")
+        if currency in amounts:
+            raise InvalidAmount(f"Enter one amount for {currency}.")
+        amounts[currency] = minor_units(text, currency)
+    return amounts
+
+
+def amounts_in_words(amounts: Mapping[str, int]) -> str:
+    """Return amounts by currency as `amounts_by_currency` reads them.
+
+    >>> amounts_in_words({"USD": 100, "NGN": 250_000})
+    'NGN 2,500.00; USD 1.00'
+    """
+    return "; ".join(money(amount, currency) for currency, amount in sorted(amounts.items()))
 
 
 def minor_units(text: str, currency: str, *, allow_zero: bool = False) -> int:

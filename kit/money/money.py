@@ -6,6 +6,7 @@ from iso4217 import Currency
 
 MINUS = "\u2212"
 UNITS = ((Decimal(10**9), "bn"), (Decimal(10**6), "m"), (Decimal(10**3), "k"))
+DIGITS = 3  # of an approximate amount
 USUAL_DECIMALS = 2  # default if ISO 4217 does not define it
 
 
@@ -68,6 +69,16 @@ def compact(minor_units: int, currency: str) -> str:
     major = decimal_amount(minor_units, currency)
     unit, sign = next((each for each in UNITS if major >= each[0]), (Decimal(1), ""))
     return f"{(major / unit).normalize():f}{sign}"
+
+
+def approximate(minor_units: int, currency: str) -> str:
+    """Format an amount with three digits and without its currency, for a calendar.
+
+    >>> approximate(85_012_345, "NGN"), approximate(105_960_000, "NGN"), approximate(12_345, "NGN")
+    ('850k', '1.06m', '123')
+    """
+    unit = 10 ** max(len(str(minor_units)) - DIGITS, 0)
+    return compact((minor_units + unit // 2) // unit * unit, currency)
 
 
 def decimals_of(currency: str) -> int:

@@ -12,6 +12,19 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def parsed_moment(text: object) -> datetime | None:
+    """Parse a time from another system. Return None if it can't be read. Without a time zone it is in UTC.
+
+    >>> parsed_moment("2026-01-01T00:00:05Z"), parsed_moment("soon")
+    (datetime.datetime(2026, 1, 1, 0, 0, 5, tzinfo=datetime.timezone.utc), None)
+    """
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
+
+
 def whole_millisecond(moment: datetime) -> datetime:
     """Truncate a time to the millisecond, the precision of responses.
 
