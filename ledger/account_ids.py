@@ -27,6 +27,12 @@ def account_ids(business_id: UUID | None, currency: str) -> Ids:
     return ids
 
 
+def named_account_id(currency: str, kind: str, name: str) -> int:
+    """Return the id of a house account of banks, which is opened at first use."""
+    opened, _ = Account.objects.get_or_create(business=None, currency=currency, kind=kind, name=name)
+    return opened.pk
+
+
 def _find_or_open(business_id: UUID | None, currency: str) -> Ids:
     kinds = HOUSE_KINDS if business_id is None else BUSINESS_KINDS
     ids = _find(business_id, currency)
@@ -43,7 +49,7 @@ def _find_or_open(business_id: UUID | None, currency: str) -> Ids:
 def _find(business_id: UUID | None, currency: str) -> Ids:
     found = Account.objects.filter(currency=currency)
     if business_id is None:
-        found = found.filter(business__isnull=True)
+        found = found.filter(business__isnull=True, kind__in=HOUSE_KINDS)
     else:
         found = found.filter(business_id=business_id)
     return dict(found.values_list("kind", "id"))

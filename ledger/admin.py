@@ -1,21 +1,16 @@
-"""Admin pages of the ledger, read-only except for top-ups of wallets."""
+"""Admin pages of the ledger, read-only."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
-from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db.models import Case, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
-from kit.money.amount_fields import AmountField, AmountsForm
 from ledger.models import Account, Entry, Posting
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
-from merchants.admin.base import StaffForm
 from merchants.admin.columns import sentence, two_lines
 from merchants.admin.filters import CurrencyFilter
 
@@ -83,31 +78,8 @@ class PostingInline(ReadOnlyInline):
     amounts, currency = ("amount", "balance_after"), "account.currency"
 
 
-class TopUpForm(AmountsForm, StaffForm):
-    """A top-up of a wallet by staff. Submitting the form twice adds the money once."""
-
-    amount = AmountField(help_text="Such as 4912.00 or NGN 4,912.00.")
-    cause = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
-
-    class Meta:
-        model = Entry
-        fields = ("business", "currency", "amount", "note", "cause")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["note"].required = True
-        self.fields["note"].label = "Reason"
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        business, currency = cleaned.get("business"), cleaned.get("currency")
-        if business and currency and currency not in business.currencies:
-            raise ValidationError({"currency": f"The business has {' and '.join(business.currencies)}."})
-        return cleaned
-
-
 class EntryAdmin(ReadOnlyAdmin):
-    """Entries, read-only except for top-ups. `payments` registers the page, because a top-up may need approval."""
+    """Entries, read-only. `payments` registers the page, because top-ups are added there."""
 
     list_display = ("kind_and_number", "cause", "business", "currency", "note", "at")
     any_object = ("cause",)
@@ -124,29 +96,6 @@ class EntryAdmin(ReadOnlyAdmin):
 
     def title_of(self, row: Entry) -> str:
         return f"{sentence(row.get_kind_display())}, entry no. {row.pk}"
-
-    def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> Any:
-        return super().add_view(request, form_url, {"title": "Top up a wallet"} | (extra_context or {}))
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields of a row, or those of the top-up: its hidden cause makes a second submit harmless."""
-        return TopUpForm.Meta.fields if obj is None else super().get_fields(request, obj)
-
-    def get_form(
-        self,
-        request: HttpRequest,
-        obj: Entry | None = None,
-        change: bool = False,
-        **kwargs: Any,
-    ) -> Any:
-        if obj is None:
-            kwargs |= {"form": TopUpForm, "fields": TopUpForm.Meta.fields}
-        return super().get_form(request, obj, change, **kwargs)
-
-    def get_inline_instances(self, request: HttpRequest, obj: Entry | None = None) -> Any:
-        return [] if obj is None else super().get_inline_instances(request, obj)
 
 
 @admin.register(Posting)

@@ -17,10 +17,11 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import UUIDField
 
 from kit.db import postgresql
 from ledger import hash_chain
-from ledger.models import BUSINESS_KINDS, HOUSE_KINDS, Account, Entry, Posting
+from ledger.models import BUSINESS_KINDS, HOUSE_KINDS, OF_BANKS, Account, Entry, Posting
 
 SHOWN = 20  # violating rows shown per rule
 RANGE = 50_000  # rows of a rule's first table in one statement
@@ -83,7 +84,7 @@ def _unestimated(bound: str) -> str:
     row of one table with each row of the other.
     """
     is_uuid = bound.startswith("'")
-    return f"(SELECT {bound}::uuid)" if is_uuid and connection.vendor == "postgresql" else bound
+    return f"(SELECT CAST({bound} AS {UUIDField().db_type(connection)}))" if is_uuid else bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,21 +195,65 @@ Kind = Account.Kind
 
 # Accounts that an entry of each kind may post to. This lists all kinds.
 MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
-    Entry.Kind.CARD: (Kind.ACQUIRER_RECEIVABLE, Kind.PENDING_SETTLEMENT, Kind.FEES),
+    Entry.Kind.CARD: (Kind.ACQUIRER_RECEIVABLE, Kind.PENDING_SETTLEMENT, Kind.FEES, Kind.TAXES_PAYABLE),
     Entry.Kind.REFUND: (Kind.PENDING_SETTLEMENT, Kind.REFUNDS_PAYABLE, Kind.BANK_CLEARING),
-    Entry.Kind.VIRTUAL_ACCOUNT: (Kind.BANK_CLEARING, Kind.PENDING_SETTLEMENT, Kind.FEES),
+    Entry.Kind.VIRTUAL_ACCOUNT: (
+        Kind.BANK_CLEARING,
+        Kind.PENDING_SETTLEMENT,
+        Kind.FEES,
+        Kind.TAXES_PAYABLE,
+    ),
     Entry.Kind.PAYOUT_ACCEPTED: (Kind.WALLET, Kind.PAYOUTS_IN_FLIGHT),
-    Entry.Kind.PAYOUT_SENT: (Kind.PAYOUTS_IN_FLIGHT, Kind.BANK_CLEARING, Kind.FEES),
+    Entry.Kind.PAYOUT_SENT: (Kind.PAYOUTS_IN_FLIGHT, Kind.BANK_CLEARING, Kind.FEES, Kind.TAXES_PAYABLE),
     Entry.Kind.PAYOUT_FAILED: (Kind.PAYOUTS_IN_FLIGHT, Kind.WALLET, Kind.UNAPPLIED),
     Entry.Kind.PAYOUT_REVERSED: (Kind.BANK_CLEARING, Kind.WALLET, Kind.UNAPPLIED),
     Entry.Kind.SETTLEMENT_RELEASED: (Kind.PENDING_SETTLEMENT, Kind.WALLET),
     Entry.Kind.UNAPPLIED_IN: (Kind.BANK_CLEARING, Kind.UNAPPLIED),
     Entry.Kind.UNAPPLIED_OUT: (Kind.UNAPPLIED, Kind.BANK_CLEARING, Kind.WALLET),
+    Entry.Kind.TAX: (Kind.WALLET, Kind.PAYOUTS_IN_FLIGHT),
     Entry.Kind.TOP_UP: (Kind.BANK_CLEARING, Kind.WALLET),
-    Entry.Kind.SUSPENSE_IN: (Kind.BANK_CLEARING, Kind.SUSPENSE),
-    Entry.Kind.SUSPENSE_OUT: (Kind.SUSPENSE, Kind.BANK_CLEARING),
+    Entry.Kind.SUSPENSE_IN: (Kind.BANK_CLEARING, Kind.ACQUIRER_RECEIVABLE, Kind.SUSPENSE),
+    Entry.Kind.SUSPENSE_OUT: (Kind.SUSPENSE, Kind.BANK_CLEARING, Kind.ACQUIRER_RECEIVABLE, Kind.WRITE_OFFS),
     Entry.Kind.LATE_CHARGE_IN: (Kind.ACQUIRER_RECEIVABLE, Kind.LATE_CHARGES),
     Entry.Kind.LATE_CHARGE_OUT: (Kind.LATE_CHARGES, Kind.ACQUIRER_RECEIVABLE),
+    Entry.Kind.DISPUTE_OPENED: (Kind.PENDING_SETTLEMENT, Kind.DISPUTES_HELD),
+    Entry.Kind.DISPUTE_FEE: (Kind.PENDING_SETTLEMENT, Kind.FEES),
+    Entry.Kind.DISPUTE_CLOSED: (
+        Kind.DISPUTES_HELD,
+        Kind.PENDING_SETTLEMENT,
+        Kind.REFUNDS_PAYABLE,
+        Kind.ACQUIRER_RECEIVABLE,
+    ),
+    Entry.Kind.DISPUTE_CORRECTED: (Kind.REFUNDS_PAYABLE, Kind.PENDING_SETTLEMENT, Kind.ACQUIRER_RECEIVABLE),
+    Entry.Kind.RESERVE_HELD: (Kind.WALLET, Kind.RESERVE),
+    Entry.Kind.RESERVE_RETURNED: (Kind.RESERVE, Kind.WALLET),
+    Entry.Kind.CHARGEBACK_PAID: (Kind.REFUNDS_PAYABLE, Kind.ACQUIRER_RECEIVABLE),
+    Entry.Kind.CHARGEBACK_IN: (Kind.CHARGEBACK_CLEARING, Kind.ACQUIRER_RECEIVABLE),
+    Entry.Kind.CHARGEBACK_OUT: (Kind.CHARGEBACK_CLEARING, Kind.ACQUIRER_RECEIVABLE),
+    Entry.Kind.STATEMENT_OPENED: (
+        Kind.BANK,
+        Kind.ACQUIRER,
+        Kind.PROVIDER,
+        Kind.BANK_CLEARING,
+        Kind.ACQUIRER_RECEIVABLE,
+    ),
+    Entry.Kind.STATEMENT_MATCHED: (
+        Kind.BANK,
+        Kind.ACQUIRER,
+        Kind.PROVIDER,
+        Kind.BANK_CLEARING,
+        Kind.ACQUIRER_RECEIVABLE,
+        Kind.COSTS,
+    ),
+    Entry.Kind.JOURNAL: (
+        Kind.WALLET,
+        Kind.PENDING_SETTLEMENT,
+        Kind.UNAPPLIED,
+        Kind.ACQUIRER_RECEIVABLE,
+        Kind.TAXES_PAYABLE,
+        Kind.BANK_CLEARING,
+    ),
+    Entry.Kind.JOURNAL_HOUSE: (Kind.BANK_CLEARING, Kind.SUSPENSE, Kind.COSTS, Kind.WRITE_OFFS),
 }
 _MAY_MOVE = ", ".join(f"('{kind}', '{account}')" for kind, accounts in MOVES.items() for account in accounts)
 
@@ -341,22 +386,26 @@ INVARIANTS = (
     ),
     Invariant(
         name="accounts_are_complete",
-        rule="A business, and the house, has all its kinds of accounts in a currency, or none.",
+        rule="A business, and the house, has all its kinds of accounts in a currency, or none. Accounts of banks are opened "
+        "at first use.",
         sql=f"""
             SELECT coalesce('business ' || business_id, 'house') || ' ' || currency
-            FROM ledger_account GROUP BY business_id, currency
+            FROM ledger_account WHERE kind NOT IN {OF_BANKS} GROUP BY business_id, currency
             HAVING count(*) <> CASE WHEN business_id IS NULL THEN {len(HOUSE_KINDS)} ELSE {len(BUSINESS_KINDS)} END
         """,
     ),
     Invariant(
         name="balances_have_the_right_sign",
-        rule="Accounts of money in flight, unapplied, in suspense, charged late, earned or payable are never negative; the "
-        "acquirer's never positive.",
+        rule="Accounts of money in flight, unapplied, in suspense, charged late, held for disputes or in reserve, earned or payable are never negative, nor are a business's taxes; "
+        "a business's receivable from the acquirer is never positive, nor is what the acquirer debited for open disputes.",
         sql="""
             SELECT 'account ' || id || ' ' || kind || ': ' || balance FROM ledger_account
             WHERE balance < 0 AND kind IN (
-                    'payouts_in_flight', 'unapplied', 'suspense', 'late_charges', 'fees', 'refunds_payable')
-                OR balance > 0 AND kind = 'acquirer_receivable'
+                    'payouts_in_flight', 'unapplied', 'suspense', 'late_charges', 'disputes_held', 'reserve', 'fees',
+                    'refunds_payable')
+                OR balance > 0 AND (
+                    kind = 'acquirer_receivable' AND business_id IS NOT NULL OR kind = 'chargeback_clearing')
+                OR balance < 0 AND kind = 'taxes_payable' AND business_id IS NOT NULL
         """,
     ),
     Invariant(

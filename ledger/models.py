@@ -13,6 +13,10 @@ from django.db.models import Q
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 
+NAMED = ("bank", "acquirer", "provider", "costs")  # kinds with an account for each name
+OF_BANKS = (*NAMED, "write_offs")  # kinds of house accounts that are opened at first use
+LONGEST_NAME = 321  # of a connector with its account
+
 
 class Account(models.Model):
     """A kind of money of a business in a currency. The balance is the sum of its postings.
@@ -31,19 +35,36 @@ class Account(models.Model):
         BANK_CLEARING = "bank_clearing"  # received and sent by bank transfer
         FEES = "fees"  # our earnings
         UNAPPLIED = "unapplied"  # transfers that match no payment
-        REFUNDS_PAYABLE = "refunds_payable"  # refunded to cards, owed by us to the acquirer
+        REFUNDS_PAYABLE = (
+            "refunds_payable"  # refunded to cards or lost in disputes, owed by us to the acquirer
+        )
         # The house's
         SUSPENSE = "suspense"  # received by bank transfer, of an unknown owner
         LATE_CHARGES = (
             "late_charges"  # charged by an acquirer after the payment failed, owed back to the payer
         )
+        CHARGEBACK_CLEARING = "chargeback_clearing"  # debited by an acquirer for disputes that are still open
+        # The merchant's again. Accounts are locked in the order of their ids, so new kinds come last.
+        DISPUTES_HELD = "disputes_held"  # taken from pending settlement for open disputes
+        RESERVE = "reserve"  # held back from released settlements, returned to the wallet later
+        # Ours again: charged with fees, owed to the tax office. The house's account has what was remitted.
+        TAXES_PAYABLE = "taxes_payable"
+        # The house's, opened at first use, and with a name if there are several
+        BANK = "bank"  # what a bank account of ours holds, by its statements: its name
+        ACQUIRER = "acquirer"  # owed to us by an acquirer, by its statements: the connector's account
+        PROVIDER = "provider"  # owed to us by a provider, by its statements: the connector's account
+        COSTS = "costs"  # paid to banks and providers: the kind of cost
+        WRITE_OFFS = "write_offs"  # given up
 
     business = models.ForeignKey(
         Business, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )  # null: a house account
     currency = models.CharField(max_length=3)
     kind = models.CharField(max_length=20, choices=Kind.choices)
+    # Of several house accounts of one kind; a connector's account is `connector:account`.
+    name = models.CharField(max_length=LONGEST_NAME, blank=True, default="", db_default="")
     balance = models.BigIntegerField(default=0)
+    balance_before: int | None  # annotated by `ledger.statements.with_balance_before`
     sequence = models.BigIntegerField(default=0)  # of its last posting
     hash = models.BinaryField(max_length=32, default=bytes)  # of its last posting
 
@@ -53,9 +74,9 @@ class Account(models.Model):
                 fields=["business", "currency", "kind"], name="one_account_per_business_currency_and_kind"
             ),
             models.UniqueConstraint(
-                fields=["currency", "kind"],
+                fields=["currency", "kind", "name"],
                 condition=Q(business__isnull=True),
-                name="one_house_account_per_currency_and_kind",
+                name="one_house_account_per_currency_kind_and_name",
             ),
             models.CheckConstraint(
                 condition=Q(sequence__gt=0) | Q(sequence=0, balance=0), name="balances_come_from_postings"
@@ -63,15 +84,32 @@ class Account(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     business__isnull=True,
-                    kind__in=["acquirer_receivable", "bank_clearing", "suspense", "late_charges"],
+                    kind__in=[
+                        "acquirer_receivable",
+                        "bank_clearing",
+                        "suspense",
+                        "late_charges",
+                        "chargeback_clearing",
+                        "taxes_payable",
+                        *OF_BANKS,
+                    ],
                 )
-                | Q(business__isnull=False) & ~Q(kind__in=["suspense", "late_charges"]),
+                | Q(business__isnull=False)
+                & ~Q(kind__in=["suspense", "late_charges", "chargeback_clearing", *OF_BANKS]),
                 name="house_accounts_have_no_business",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=NAMED, business__isnull=True) & ~Q(name="")
+                | ~Q(kind__in=NAMED) & Q(name=""),
+                name="accounts_of_several_have_names",
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind="reserve") | Q(balance__gte=0), name="reserves_are_not_negative"
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.currency}"
+        return f"{self.kind}:{self.name} {self.currency}" if self.name else f"{self.kind} {self.currency}"
 
 
 HOUSE_KINDS = (
@@ -79,12 +117,24 @@ HOUSE_KINDS = (
     Account.Kind.BANK_CLEARING,
     Account.Kind.SUSPENSE,
     Account.Kind.LATE_CHARGES,
+    Account.Kind.CHARGEBACK_CLEARING,
+    Account.Kind.TAXES_PAYABLE,
 )
-_OF_NO_BUSINESS = (Account.Kind.SUSPENSE, Account.Kind.LATE_CHARGES)
-BUSINESS_KINDS = tuple(kind for kind in Account.Kind if kind not in _OF_NO_BUSINESS)
+_OF_NO_BUSINESS = (Account.Kind.SUSPENSE, Account.Kind.LATE_CHARGES, Account.Kind.CHARGEBACK_CLEARING)
+BUSINESS_KINDS = tuple(kind for kind in Account.Kind if kind not in {*_OF_NO_BUSINESS, *OF_BANKS})
 
 
-HOUSE_ENTRIES = ("suspense_in", "suspense_out", "late_charge_in", "late_charge_out")
+HOUSE_ENTRIES = (
+    "suspense_in",
+    "suspense_out",
+    "late_charge_in",
+    "late_charge_out",
+    "chargeback_in",
+    "chargeback_out",
+    "statement_opened",
+    "statement_matched",
+    "journal_house",
+)
 
 
 class Entry(models.Model):
@@ -105,7 +155,16 @@ class Entry(models.Model):
         UNAPPLIED_OUT = (
             "unapplied_out"  # returned or credited: the transfer, or the refused payout of its last return
         )
+        TAX = "tax"  # taken from the wallet for the tax on a payout's fee: the transaction
         TOP_UP = "top_up"  # staff topped up the wallet: the submitted form
+        DISPUTE_OPENED = "dispute_opened"  # held for a dispute: the step of the dispute
+        DISPUTE_FEE = "dispute_fee"  # charged or given back: the step
+        DISPUTE_CLOSED = "dispute_closed"  # given back or lost: the step
+        DISPUTE_CORRECTED = "dispute_corrected"  # given back although it was booked as lost: the step
+        CHARGEBACK_PAID = "chargeback_paid"  # the acquirer debited a dispute that was lost before: the step
+        RESERVE_HELD = "reserve_held"  # held back from a released settlement: the hold
+        RESERVE_RETURNED = "reserve_returned"  # back to the wallet: the return of the hold
+        JOURNAL = "journal"  # staff corrected accounts of the business: the journal
         # Of house accounts
         SUSPENSE_IN = (
             "suspense_in"  # money of an unknown owner arrived: the unclaimed transfer or payout return
@@ -113,6 +172,13 @@ class Entry(models.Model):
         SUSPENSE_OUT = "suspense_out"  # its owner was found, or it was written off: the same
         LATE_CHARGE_IN = "late_charge_in"  # a failed payment was charged: its watched authorisation
         LATE_CHARGE_OUT = "late_charge_out"  # the acquirer voided or refunded that charge: the same
+        CHARGEBACK_IN = "chargeback_in"  # the acquirer debited an open dispute: the step of the dispute
+        CHARGEBACK_OUT = "chargeback_out"  # that dispute was closed: the step
+        STATEMENT_OPENED = (
+            "statement_opened"  # what a bank account held before its first statement: the account
+        )
+        STATEMENT_MATCHED = "statement_matched"  # lines of statements were matched: the matching
+        JOURNAL_HOUSE = "journal_house"  # staff corrected house accounts: the journal
 
     kind = models.CharField(max_length=20, choices=Kind.choices)
     cause = models.UUIDField()

@@ -6,7 +6,7 @@ On PostgreSQL this is one statement. SQLite has one writer at a time and uses se
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from kit.db.prepared_statements import insert
 from kit.text.masking import mask_card_numbers
 from ledger import hash_chain
-from ledger.account_ids import account_ids
+from ledger.account_ids import account_ids, named_account_id
 from ledger.models import Account, Entry, Posting
 
 Kind = Account.Kind
@@ -43,6 +43,8 @@ class Booking:
     business_id: UUID | None  # None: it posts to house accounts
     currency: str
     legs: Mapping[Account.Kind, int]
+    # House accounts of banks, by kind and name.
+    named_legs: Mapping[tuple[Account.Kind, str], int] = field(default_factory=dict)
     at: datetime
     note: str = ""
     is_covered: bool = False  # must be, and `ledger.services.book` checks it
@@ -50,9 +52,9 @@ class Booking:
     def __post_init__(self) -> None:
         # The entry is written without its model, and the chain of hashes covers the note.
         object.__setattr__(self, "note", mask_card_numbers(self.note))
-        amounts = [amount for amount in self.legs.values() if amount]
+        amounts = [amount for amount in (*self.legs.values(), *self.named_legs.values()) if amount]
         if sum(amounts) or not amounts:
-            raise Unbalanced(f"{self.kind} {self.cause}: {dict(self.legs)}")
+            raise Unbalanced(f"{self.kind} {self.cause}: {dict(self.legs)} {dict(self.named_legs)}")
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -84,7 +86,10 @@ class Booking:
     def amounts(self) -> dict[int, int]:
         """Amounts by account id, in locking order."""
         ids = account_ids(self.business_id, self.currency)
-        return dict(sorted((ids[kind], amount) for kind, amount in self.legs.items() if amount))
+        legs = {ids[kind]: amount for kind, amount in self.legs.items() if amount}
+        for (kind, name), amount in self.named_legs.items():
+            legs[named_account_id(self.currency, kind, name)] = amount
+        return dict(sorted(legs.items()))
 
     @property
     def _text(self) -> str:

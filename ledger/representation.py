@@ -1,6 +1,6 @@
 """Balances in API responses, declared field by field."""
 
-from kit.api.fields.answer_fields import BALANCE, CURRENCY_FIELD, Answer, Field, ListOf
+from kit.api.fields.answer_fields import BALANCE, CURRENCY_FIELD, EMPTY, Answer, Field, ListOf
 
 BALANCE_OF_CURRENCY = Answer(
     "Balance",
@@ -8,6 +8,8 @@ BALANCE_OF_CURRENCY = Answer(
     CURRENCY_FIELD,
     Field("available", BALANCE, "Your wallet.", 250_000),
     Field("pending", BALANCE, "Earned, and not released yet.", 49_250),
+    Field("disputed", BALANCE, "Held for open disputes. Present if not zero.", omit=EMPTY),
+    Field("reserved", BALANCE, "Held back from released settlements, and returned to your wallet later. Present if not zero.", omit=EMPTY),
 )  # fmt: skip
 BALANCES = Answer(
     "BalanceList", "Every currency.", Field("data", ListOf(BALANCE_OF_CURRENCY), "The balances.")

@@ -1,19 +1,15 @@
-"""Services of the ledger: book entries, read balances, top up wallets."""
+"""Services of the ledger: book entries, read balances."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import Sum
 
 from ledger.account_ids import account_ids
 from ledger.models import Account, Entry, Posting
 from ledger.posting import LARGEST_ENTRY, Booking, Kind, Unbalanced, entry_if, lock_accounts
 from merchants.models import Business
-from merchants.people import audit
-from merchants.people.audit import Actor
 
 __all__ = [
     "LARGEST_ENTRY",
@@ -22,16 +18,21 @@ __all__ = [
     "InsufficientFunds",
     "Kind",
     "Unbalanced",
+    "accounts_of",
     "balances",
+    "balances_of",
     "book",
     "book_all",
     "covering_now",
     "entry_if",
     "last_sequences",
-    "lock_for_top_up",
-    "top_up",
+    "lock_accounts",
+    "lock_balances",
     "topped_up",
 ]
+
+
+BALANCE_KINDS = (Kind.WALLET, Kind.PENDING_SETTLEMENT, Kind.DISPUTES_HELD, Kind.RESERVE)
 
 
 class InsufficientFunds(Exception):
@@ -45,6 +46,8 @@ class Balance:
     currency: str
     available: int  # the wallet; negative if payouts need no cover
     pending: int  # earned but not released; negative if refunds exceed it
+    disputed: int = 0  # held for open disputes
+    reserved: int = 0  # held back from released settlements
 
     @property
     def available_for_payouts(self) -> int:
@@ -61,16 +64,17 @@ def covering(*, wallet: int, pending: int) -> int:
     return wallet + min(pending, 0)
 
 
-def book(booking: Booking, *, reserved: Callable[[], int] = lambda: 0) -> bool:
+def book(booking: Booking, *, reserved: Callable[[], int] = lambda: 0, debited_next: int = 0) -> bool:
     """Write an entry in the caller's transaction. Return False if the same cause was booked before.
 
-    `reserved`: see `covering_now`.
+    `reserved`: see `covering_now`. `debited_next`: minor units that the caller's next entry takes from the wallet, which
+    must be covered with this one.
 
     :raises InsufficientFunds: it must be covered, and the wallet, less what the business owes, doesn't cover it
     """
     if booking.is_covered:
         held = covering_now(booking.business_id, booking.currency, reserved=reserved, also=booking.amounts)
-        if held + booking.legs.get(Kind.WALLET, 0) < 0 and not _is_booked(booking):
+        if held + booking.legs.get(Kind.WALLET, 0) < debited_next and not _is_booked(booking):
             raise InsufficientFunds
     return booking.write()
 
@@ -100,41 +104,18 @@ def covering_now(
     return covering(wallet=balances_now[wallet], pending=balances_now[pending] - reserved())
 
 
+def lock_balances(business_id: UUID, currency: str, *kinds: Kind) -> dict[Kind, int]:
+    """Return balances of a business, locked until the caller's transaction ends."""
+    ids = account_ids(business_id, currency)
+    held = lock_accounts({ids[kind] for kind in kinds})
+    return {kind: held[ids[kind]] for kind in kinds}
+
+
 def last_sequences(business_id: UUID, currency: str) -> dict[str, int]:
     """Return the numbers of the last postings of wallet and pending settlement, by kind. The caller holds their locks."""
     kinds = [Kind.WALLET, Kind.PENDING_SETTLEMENT]
     held = Account.objects.filter(business=business_id, currency=currency, kind__in=kinds)
     return dict(held.values_list("kind", "sequence"))
-
-
-@transaction.atomic
-def top_up(
-    *, business: Business, currency: str, amount: int, reason: str, cause: UUID, actor: Actor, now: datetime
-) -> bool:
-    """Add money to a wallet; return False if this was done before.
-
-    `cause` identifies the submitted form, so that submitting it twice adds the money once.
-    """
-    booking = Booking(
-        kind=Entry.Kind.TOP_UP,
-        cause=cause,
-        business_id=business.pk,
-        currency=currency,
-        legs={Kind.BANK_CLEARING: -amount, Kind.WALLET: amount},
-        at=now,
-        note=reason,
-    )
-    if not booking.write():
-        return False
-    audit.record(
-        action="wallet.topped_up",
-        actor=actor,
-        business=business,
-        target=str(cause),
-        after={"currency": currency, "amount": amount, "reason": reason},
-        now=now,
-    )
-    return True
 
 
 def topped_up(business: Business, currency: str) -> int:
@@ -148,28 +129,33 @@ def topped_up(business: Business, currency: str) -> int:
     return top_ups.aggregate(sum=Sum("amount"))["sum"] or 0
 
 
-def lock_for_top_up(business: Business, currency: str) -> None:
-    """Lock the accounts that a top-up moves until the caller's transaction ends."""
-    ids = account_ids(business.pk, currency)
-    lock_accounts({ids[Kind.BANK_CLEARING], ids[Kind.WALLET]})
-
-
 def _is_booked(booking: Booking) -> bool:
     return Entry.objects.filter(kind=booking.kind, cause=booking.cause).exists()
 
 
 def balances(business: Business) -> list[Balance]:
     """Return a business's balances in each of its currencies and in any other with money."""
+    return balances_of(business, accounts_of(business, *BALANCE_KINDS))
+
+
+def accounts_of(business: Business, *kinds: Kind) -> list[Account]:
+    """Return accounts of a business in all currencies."""
+    return list(Account.objects.filter(business=business, kind__in=kinds).order_by("currency", "pk"))
+
+
+def balances_of(business: Business, accounts: Iterable[Account]) -> list[Balance]:
+    """Return the balances that `balances` returns, from accounts that were read before."""
     found: dict[str, dict[str, int]] = {currency: {} for currency in business.currencies}
-    shown = Account.objects.filter(business=business, kind__in=[Kind.WALLET, Kind.PENDING_SETTLEMENT])
-    for currency, kind, balance in shown.values_list("currency", "kind", "balance"):
-        if currency in found or balance:
-            found.setdefault(currency, {})[kind] = balance
+    for each in accounts:
+        if each.kind in BALANCE_KINDS and (each.currency in found or each.balance):
+            found.setdefault(each.currency, {})[each.kind] = each.balance
     return [
         Balance(
             currency=currency,
             available=held.get(Kind.WALLET, 0),
             pending=held.get(Kind.PENDING_SETTLEMENT, 0),
+            disputed=held.get(Kind.DISPUTES_HELD, 0),
+            reserved=held.get(Kind.RESERVE, 0),
         )
         for currency, held in found.items()
     ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kit.db.triggers import AppendOnly, Kept, PermanentRows, Trigger, refusing_trigger
+from kit.db.triggers import AppendOnly, Kept, PermanentRows, SumToZero, Trigger, refusing_trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Balanced:
     """
 
     def triggers(self) -> list[Trigger]:
-        return [_AT_THE_POSTINGS, *(each._replace(postgresql=()) for each in _AT_THE_ENTRY)]
+        return [*_AT_THE_POSTINGS.triggers(), *(each._replace(postgresql=()) for each in _AT_THE_ENTRY)]
 
 
 _AT_THE_ENTRY = (
@@ -31,31 +31,12 @@ _AT_THE_ENTRY = (
         "an entry takes no further posting",
     ),
 )
-_AT_THE_POSTINGS = Trigger(
-    "ledger_postings_are_balanced",
-    postgresql=(
-        """
-        CREATE OR REPLACE FUNCTION ledger_postings_are_balanced() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            IF EXISTS (SELECT 1 FROM added GROUP BY entry_id HAVING sum(amount) <> 0) THEN
-                RAISE EXCEPTION 'the postings of an entry sum to zero'
-                    USING ERRCODE = 'integrity_constraint_violation';
-            END IF;
-            RETURN NULL;
-        END $$
-        """,
-        (
-            "CREATE TRIGGER ledger_postings_are_balanced AFTER INSERT ON ledger_posting "
-            "REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_postings_are_balanced()"
-        ),
-    ),
-    sqlite=(),
-)
+_AT_THE_POSTINGS = SumToZero("ledger_posting", "entry_id", "the postings of an entry sum to zero")
 
 TRIGGERS = (
     AppendOnly("ledger_entry"),
     AppendOnly("ledger_posting"),
-    PermanentRows("ledger_account", ("id", "business_id", "currency", "kind")),
+    PermanentRows("ledger_account", ("id", "business_id", "currency", "kind", "name")),
     Kept("ledger_account", ("business_id",)),  # a house account gets no business
     Balanced(),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -11,19 +12,43 @@ from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 from django.db import models
 from django.db.models.functions import Lower
 
 from kit import colours
-from kit.db.card_number_fields import CheckedEmailField, FreeTextField, FreeTextJSONField, TargetField
+from kit.db.card_number_fields import (
+    CheckedEmailField,
+    CheckedURLField,
+    FreeTextField,
+    FreeTextJSONField,
+    TargetField,
+)
 from kit.db.encrypted_field import EncryptedTextField
+from kit.files import file_types
 from kit.money.money import has_minor_unit
 from kit.text.email_addresses import canonical
+from kit.text.phone_numbers import validate_phone_number
 from kit.time import time_zones
 
 
 def default_currencies() -> list[str]:
     return list(settings.DEFAULT_CURRENCIES)
+
+
+class Logo(models.Model):
+    """The image of a business on payers' pages. A new image is a new row, so what an address shows never changes."""
+
+    class MediaType(models.TextChoices):
+        PNG = file_types.PNG.media_type
+        JPEG = file_types.JPEG.media_type
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    media_type = models.CharField(max_length=10, choices=MediaType.choices)
+    content = models.BinaryField(max_length=100 * 1024)
+
+    def __str__(self) -> str:
+        return str(self.pk)
 
 
 class Business(models.Model):
@@ -41,6 +66,18 @@ class Business(models.Model):
         default=False,
         db_default=False,
         help_text="Keys with full access may then credit unapplied transfers to the wallet, or return them.",
+    )
+    keys_change_webhooks = models.BooleanField(
+        "API keys may change webhook URLs",
+        default=True,
+        db_default=True,
+        help_text="Keys with full access may then add webhook endpoints and change their URLs.",
+    )
+    provider_may_decide_three_ds = models.BooleanField(
+        "The payment provider may decide about 3-D Secure",
+        default=False,
+        db_default=False,
+        help_text="Where 3-D Secure can't be requested, payments that ask for it are then accepted.",
     )
     minimum_amounts = models.JSONField(
         default=dict,
@@ -63,6 +100,34 @@ class Business(models.Model):
         db_default="",
         validators=[colours.validate_ground],
         help_text="The background of buttons on payers' pages; Sluice's colour where empty.",
+    )
+    logo = models.ForeignKey(
+        Logo, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
+    support_email = CheckedEmailField(
+        blank=True, default="", db_default="", help_text="Where payers ask questions; on payers' pages."
+    )
+    support_phone = FreeTextField(
+        max_length=30, blank=True, default="", db_default="", validators=[validate_phone_number]
+    )
+    support_url = CheckedURLField(
+        "support URL",
+        max_length=300,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[URLValidator(schemes=["https"], message="Enter an https address.")],
+    )
+    tax_id = FreeTextField(
+        "tax ID",
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The tax number of the business, on its invoices.",
+    )
+    billing_address = FreeTextField(
+        max_length=500, blank=True, default="", db_default="", help_text="On its invoices."
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -145,6 +210,16 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.email
 
 
+class MemberQuerySet(models.QuerySet["Member"]):
+    def active(self, business: Business, roles: Collection[str]) -> MemberQuerySet:
+        """Return the members of a business with one of these roles whose accounts aren't closed."""
+        return self.filter(business=business, role__in=roles, user__is_active=True)
+
+    def addresses(self) -> models.QuerySet[Member, str]:
+        """Return the e-mail addresses, in the order in which the members joined."""
+        return self.order_by("pk").values_list("user__email", flat=True)
+
+
 class Member(models.Model):
     """A person's role in a business."""
 
@@ -159,6 +234,8 @@ class Member(models.Model):
     role = models.CharField(max_length=10, choices=Role.choices)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects: ClassVar = MemberQuerySet.as_manager()
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["business", "user"], name="one_role_per_member"),
@@ -169,6 +246,24 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"
+
+
+class MutedNotification(models.Model):
+    """A kind of e-mail that a member has turned off. `merchants.people.notifications` describes the kinds."""
+
+    class Kind(models.TextChoices):
+        DISPUTES = "disputes"
+        ENDPOINTS = "endpoints"
+        BATCHES = "batches"
+        SETTLEMENTS = "settlements"
+        RATES = "rates"
+
+    pk = models.CompositePrimaryKey("member_id", "kind")
+    member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="muted", db_index=False)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+
+    def __str__(self) -> str:
+        return self.kind
 
 
 class Invitation(models.Model):
@@ -219,6 +314,10 @@ class ApiKey(models.Model):
     secret = EncryptedTextField()
     name = FreeTextField(max_length=100, blank=True)
     access = models.CharField(max_length=10, choices=Access.choices, default=Access.FULL)
+    # Who made the key may not approve its payouts. Empty: a command.
+    made_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -282,6 +381,7 @@ class ApiRequest(models.Model):
         UNAPPLIED_TRANSFER = "unapplied_transfer"
         SETTLEMENT = "settlement"
         EVENT = "event"
+        DISPUTE = "dispute"
 
     business = models.ForeignKey(
         Business, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False

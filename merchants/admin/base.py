@@ -77,8 +77,13 @@ class StaffForm(forms.ModelForm):
         super().__init__(*args, **{"label_suffix": ""} | kwargs)
 
 
-def staff_action(action: str, *, may: str, needs_second_person: bool) -> Callable[[V], V]:
-    """Make a method of an admin class an action on a row, for staff with the permission `may`."""
+def staff_action(
+    action: str, *, may: str, needs_second_person: bool, is_page: bool = False
+) -> Callable[[V], V]:
+    """Make a method of an admin class an action on a row, for staff with the permission `may`.
+
+    With `is_page`, it is a page with a form of its own.
+    """
 
     def decorate(view: Any) -> Any:
         @wraps(view)
@@ -88,7 +93,8 @@ def staff_action(action: str, *, may: str, needs_second_person: bool) -> Callabl
             response: HttpResponse = view(self, request, *args, **kwargs)
             return response
 
-        declare = open_to(None, writers=right(may), action=action, needs_second_person=needs_second_person)
+        readers = right(may) if is_page else None
+        declare = open_to(readers, writers=right(may), action=action, needs_second_person=needs_second_person)
         return declare(guarded)
 
     return decorate
@@ -107,6 +113,7 @@ class StaffAdmin(admin.ModelAdmin):
     may_act_on_list: ClassVar[str] = ""  # the permission for actions on the list
     needs_second_person: ClassVar[bool] = False  # to add or change a row, where FOUR_EYES is on
     form = StaffForm
+    groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # the fields of a row's page under headings
     empty_text = ""  # instead of "No … yet.", for a list that shows only some rows by default
     formfield_overrides: ClassVar = {JSONField: {"form_class": BoundedJSONField}}
 
@@ -124,6 +131,22 @@ class StaffAdmin(admin.ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return NewestFirst
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields under the headings of `groups`."""
+        return self.grouped(self.get_fields(request, obj))
+
+    def grouped(self, fields: Iterable[Any]) -> list[tuple[str | None, dict[str, Any]]]:
+        """Return fields under their headings, without headings that have none, then those without a heading."""
+        left, found = list(fields), list[tuple[str | None, dict[str, Any]]]()
+        for heading, names in self.groups.items():
+            of_group = sorted(
+                (each for each in left if str(each) in names), key=lambda each: names.index(str(each))
+            )
+            left = [each for each in left if each not in of_group]
+            if of_group:
+                found.append((heading, {"fields": of_group}))
+        return [*found, (None, {"fields": left})] if left or not found else found
 
     def get_action_choices(self, request: HttpRequest, default_choices: Any = ()) -> Any:
         """Return the actions of the list, which are buttons, without the empty choice of Django's menu."""
@@ -349,14 +372,14 @@ class ReadOnlyAdmin(ReadOnly, StaffAdmin):
         return Reference(name, f"admin:{pages.opts.app_label}_{pages.opts.model_name}_change")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields with a value, then a fold with the names of the others."""
+        """Return the fields with a value under their headings, then a fold with the names of the others."""
         if obj is None:
             return super().get_fieldsets(request, obj)
         fields = self.get_fields(request, obj)
         empty = [each for each in fields if getattr(obj, str(each), True) in ("", None, {}, [])]
         given = [each for each in fields if each not in empty]
         folded = [("Empty fields", {"fields": empty, "classes": ("collapse",)})] if empty else []
-        return [(None, {"fields": given}), *folded]
+        return [*self.grouped(given), *folded]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -38,6 +38,17 @@ class ApiKeyInline(ReadOnlyInline):
 class BusinessAdmin(ReasonedAdmin):
     """A business with its members and keys. `create_business` creates new ones, with an owner and a key."""
 
+    groups: ClassVar = {
+        "Business": ("id", "name", "is_active", "currencies", "time_zone", "created_at"),
+        "What customers see": (
+            "descriptor", "accent_color", "support_email", "support_phone", "support_url",
+        ),
+        "Rights of its keys and rails": (
+            "keys_decide_unapplied", "keys_change_webhooks", "provider_may_decide_three_ds",
+        ),
+        "Invoices": ("tax_id", "billing_address"),
+        "This change": ("reason",),
+    }  # fmt: skip
     changers = Who.STAFF
     audited_as = "business.changed"
     list_display = ("name", "is_active", "currencies_in_words", "created_at")
@@ -50,10 +61,11 @@ class BusinessAdmin(ReasonedAdmin):
     search_help_text = "Name, ID, email address of a member, or public key ID."
     ordering = ("name",)
     fields = (
-        "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied", "time_zone", "accent_color",
-        "created_at",
+        "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied",
+        "keys_change_webhooks", "provider_may_decide_three_ds", "time_zone", "accent_color",
+        "support_email", "support_phone", "support_url", "tax_id", "billing_address", "created_at",
     )  # fmt: skip
-    readonly_fields = ("id", "created_at")
+    readonly_fields = ("id", "is_active", "created_at")  # it is closed by an action
     inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
 
     def formfield_for_dbfield(self, db_field: "Field[Any, Any]", request: HttpRequest, **options: Any) -> Any:

@@ -48,6 +48,19 @@ class CurrencyFilter(admin.SimpleListFilter):
         return queryset.filter(currency=self.value()) if self.value() else queryset
 
 
+class UsualStateFilter(admin.SimpleListFilter):
+    """Filter by a state. Without a choice, the list has the rows in the usual one, and not all."""
+
+    title = "state"
+    parameter_name = "state"
+    usual: ClassVar = "Open"  # its label
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        first, *others = super().choices(changelist)
+        yield {**first, "display": self.usual}
+        yield from others
+
+
 class FilledFilter(admin.SimpleListFilter):
     """Filter by whether a column has a value."""
 

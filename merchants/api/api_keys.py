@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 
-from merchants.models import ApiKey, Business
+from merchants.models import ApiKey, Business, User
 from merchants.people import audit
 from merchants.people.audit import Actor
 
@@ -30,6 +30,7 @@ def create_key(
         secret=random_key("sk", length=43),
         name=name,
         access=access,
+        made_by=User.objects.with_email(actor.name),
     )
     audit.record(
         action="api_key.created",

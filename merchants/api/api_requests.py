@@ -58,6 +58,11 @@ def business_of(request: Request) -> Business:
     return cast("Business", request.user)
 
 
+def key_of(request: Request) -> ApiKey:
+    """Return the key pair that signed a request."""
+    return cast("ApiKey", request.auth)
+
+
 def body_of(request: Request) -> dict[str, Any]:
     """Return the JSON object of the body, or an empty one. The parser rejects everything else."""
     return cast("dict[str, Any]", request.data or {})

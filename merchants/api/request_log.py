@@ -21,15 +21,14 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 
 from kit.db.batched_purge import purge_in_order
-from kit.db.prepared_statements import insert_many
+from kit.db.prepared_statements import insert_if_absent
 from kit.ip_networks import network_of
 from kit.text.masking import mask_target
 from merchants.api.api_requests import NamedObject
@@ -63,24 +62,24 @@ class Call:
     named: NamedObject | None = None  # the object that it made, changed or read
     is_logged: bool = True  # or only counted as a use of the key
 
-    def row(self) -> dict[str, Any]:
-        """Return the columns of its `ApiRequest`."""
+    def row(self) -> ApiRequest:
+        """Return the row of the request log."""
         named = self.named
-        return {
-            "business_id": self.key.business_id,
-            "key": self.key.public_id,
-            "request_id": self.request_id[:128],
-            "method": self.method[:10],
-            "target": mask_target(self.target).replace("\x00", "")[:500],
-            "status": self.status,
-            "code": self.code[:40],
-            "milliseconds": round(self.seconds * 1000),
-            "address": self.address,
-            "at": self.at,
-            "object_kind": named.kind if named else "",
-            "object_id": named.id if named else None,
-            "reference": named.reference[:100] if named else "",
-        }
+        return ApiRequest(
+            business_id=self.key.business_id,
+            key=self.key.public_id,
+            request_id=self.request_id[:128],
+            method=self.method[:10],
+            target=mask_target(self.target).replace("\x00", "")[:500],
+            status=self.status,
+            code=self.code[:40],
+            milliseconds=round(self.seconds * 1000),
+            address=self.address,
+            at=self.at,
+            object_kind=named.kind if named else "",
+            object_id=named.id if named else None,
+            reference=named.reference[:100] if named else "",
+        )
 
 
 CountKey = tuple[uuid.UUID, datetime, str, str]  # business, hour, public id, code
@@ -214,33 +213,18 @@ class RequestLog:
 def _write(calls: list[Call]) -> None:
     with transaction.atomic():
         if settings.REQUEST_LOG_DAYS:
-            insert_many(ApiRequest, [call.row() for call in calls if call.is_logged])
+            ApiRequest.objects.bulk_create([call.row() for call in calls if call.is_logged])
         _touch_keys(calls)
-
-
-_ADD_COUNT = """
-    INSERT INTO merchants_failedcallcount (business_id, hour, key, code, count) VALUES (%s, %s, %s, %s, %s)
-    ON CONFLICT (business_id, hour, key, code)
-    DO UPDATE SET count = merchants_failedcallcount.count + excluded.count
-"""
 
 
 def _add_counts(counts: Counter[CountKey]) -> None:
     if not counts or not settings.REQUEST_LOG_DAYS:
         return
-    id_field = FailedCallCount._meta.get_field("business")
-    rows = [
-        [
-            id_field.get_db_prep_value(business_id, connection),
-            connection.ops.adapt_datetimefield_value(hour),
-            key,
-            code,
-            count,
-        ]
-        for (business_id, hour, key, code), count in sorted(counts.items())  # sorted: no deadlocks
-    ]
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.executemany(_ADD_COUNT, rows)
+    with transaction.atomic():
+        for (business_id, hour, key, code), count in sorted(counts.items()):  # sorted: no deadlocks
+            stored = {"business_id": business_id, "hour": hour, "key": key, "code": code}
+            if not insert_if_absent(FailedCallCount(**stored, count=count)):
+                FailedCallCount.objects.filter(**stored).update(count=F("count") + count)
 
 
 def failed_calls(business: Business, *, since: datetime) -> list[FailedCallSum]:

@@ -111,8 +111,7 @@ def find(
 
 def other_secrets_of(key: ApiKey) -> Iterator[tuple[Mistake, str]]:
     """Yield the other secrets that the business of a key could have signed with by mistake."""
-    endpoint = getattr(key.business, "webhook_endpoint", None)  # None: the business has no webhook
-    if endpoint is not None:
+    for endpoint in key.business.webhook_endpoints.filter(deleted_at=None):
         yield _mistake("webhook_key"), endpoint.hash_key
     others = ApiKey.objects.filter(business=key.business_id).exclude(pk=key.pk).order_by("-pk")
     for other in others[:KEYS_TRIED]:

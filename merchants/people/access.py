@@ -30,7 +30,7 @@ class Asks(StrEnum):
 
     NEVER = "never"
     TO_ACT = "to act"  # every method except GET, HEAD and OPTIONS
-    ALWAYS = "always"  # the page shows a secret
+    ALWAYS = "always"  # the page shows a secret, or is a form
 
 
 class Who(StrEnum):
@@ -44,6 +44,7 @@ class Who(StrEnum):
     PAYER = "holders of the payment link"
     INVITED = "holders of the invitation link"
     MAILED = "holders of the mailed link"
+    GUEST = "holders of the guest link"
     MONITORING = "METRICS_ALLOW_CIDRS or METRICS_TOKEN"
     PERSON = "signed-in users, for their own account"
     STAFF = "staff"
@@ -60,6 +61,7 @@ class Limit(StrEnum):
     CARD_NUMBER = "card numbers per reference"
     CHALLENGE = "3-D Secure codes"
     PAYER_VIEWS = "views of payers' pages"
+    GUEST_VIEWS = "views of guests' pages"
     CHECKOUTS = "unpaid checkouts"
     DECLINES = "declined cards"
     SIGN_IN = "sign-in attempts"
@@ -98,7 +100,8 @@ class AccessRule:
     def asks(self) -> Asks:
         if self.never_asks:
             return Asks.NEVER
-        return Asks.ALWAYS if self.shows_secret else Asks.TO_ACT
+        is_form = self.readers is not None and self.readers == self.writers
+        return Asks.ALWAYS if self.shows_secret or is_form else Asks.TO_ACT
 
 
 def attach(rule: AccessRule, view: V) -> V:

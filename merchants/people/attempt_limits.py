@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
+from kit.db.prepared_statements import insert_if_absent
 from merchants.models import LimitSlot
 
 
@@ -100,16 +101,9 @@ def _live_slots(request: SlotRequest, *, now: datetime) -> dict[int, datetime]:
     return dict(live.values_list("number", "expires_at"))
 
 
-_ACQUIRE = """
-    INSERT INTO merchants_limitslot (subject, number, expires_at) VALUES (%s, %s, %s)
-    ON CONFLICT (subject, number) DO UPDATE SET expires_at = excluded.expires_at
-    WHERE merchants_limitslot.expires_at <= %s
-"""
-
-
 def _acquire(subject: str, number: int, *, expires_at: datetime, now: datetime) -> bool:
     """Take a free or expired slot. Return False if a parallel attempt took it first."""
-    adapt = connection.ops.adapt_datetimefield_value
-    with connection.cursor() as cursor:
-        cursor.execute(_ACQUIRE, [subject, number, adapt(expires_at), adapt(now)])
-        return int(cursor.rowcount) == 1
+    expired = LimitSlot.objects.filter(subject=subject, number=number, expires_at__lte=now)
+    return expired.update(expires_at=expires_at) == 1 or insert_if_absent(
+        LimitSlot(subject=subject, number=number, expires_at=expires_at)
+    )

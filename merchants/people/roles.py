@@ -21,10 +21,13 @@ class Permission(StrEnum):
     CAPTURE = "capture"  # capture or void an authorisation, cancel a payment
     REFUND = "refund"
     ADD_NOTES = "add_notes"  # notes on payments and payouts, for the other members
+    VIEW_INVOICES = "view_invoices"  # of our fees
     PAY_OUT = "pay_out"
     MANAGE_LINKS = "manage_links"  # payment links: create, change, switch off, end attempts
     MANAGE_ACCOUNTS = "manage_accounts"  # virtual accounts: create, deactivate
     RESOLVE_UNAPPLIED = "resolve_unapplied"  # credit or return money that matches no payment
+    ANSWER_DISPUTES = "answer_disputes"  # add evidence, submit it, accept
+    SHARE_STATEMENTS = "share_statements"  # guest links of monthly statements: create, revoke
     MANAGE_KEYS = "manage_keys"  # API keys: create, rotate, revoke
     MANAGE_WEBHOOKS = "manage_webhooks"  # settings, signing key, test event
     REPLAY_WEBHOOKS = "replay_webhooks"
@@ -38,10 +41,13 @@ GRANTS: dict[Permission, frozenset[Role]] = {
     Permission.CAPTURE: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.REFUND: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.ADD_NOTES: frozenset({Role.OWNER, Role.DEVELOPER, Role.FINANCE}),
+    Permission.VIEW_INVOICES: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.PAY_OUT: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.MANAGE_LINKS: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.MANAGE_ACCOUNTS: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.RESOLVE_UNAPPLIED: frozenset({Role.OWNER, Role.FINANCE}),
+    Permission.ANSWER_DISPUTES: frozenset({Role.OWNER, Role.FINANCE}),
+    Permission.SHARE_STATEMENTS: frozenset({Role.OWNER, Role.FINANCE}),
     Permission.MANAGE_KEYS: frozenset({Role.OWNER, Role.DEVELOPER}),
     Permission.MANAGE_WEBHOOKS: frozenset({Role.OWNER, Role.DEVELOPER}),
     Permission.REPLAY_WEBHOOKS: frozenset({Role.OWNER, Role.DEVELOPER}),
@@ -55,10 +61,13 @@ _ACTIONS = {
     Permission.CAPTURE: "capture, void or cancel a payment",
     Permission.REFUND: "refund a payment",
     Permission.ADD_NOTES: "add notes to payments",
+    Permission.VIEW_INVOICES: "view fee invoices",
     Permission.PAY_OUT: "make payouts",
     Permission.MANAGE_LINKS: "create, change or switch off payment links",
     Permission.MANAGE_ACCOUNTS: "create or deactivate virtual accounts",
     Permission.RESOLVE_UNAPPLIED: "credit or return unapplied transfers",
+    Permission.ANSWER_DISPUTES: "answer or accept disputes",
+    Permission.SHARE_STATEMENTS: "share monthly statements",
     Permission.MANAGE_KEYS: "create, rotate or revoke API keys",
     Permission.MANAGE_WEBHOOKS: "change webhooks or their signing key",
     Permission.REPLAY_WEBHOOKS: "resend deliveries",
@@ -101,9 +110,11 @@ def names_of(roles: Collection[Role]) -> str:
 
 def actions_of(role: Role) -> str:
     """Return a description of what a role may do."""
+    pages = "every page" if may(role, Permission.VIEW_INVOICES) else "every page except fee invoices"
     if role == Role.VIEWER:
-        return "Can view every page but not change anything."
-    actions = [_ACTIONS[each] for each in Permission if role in GRANTS[each] and each != Permission.VIEW]
+        return f"Can view {pages}, but not change anything."
+    viewing = (Permission.VIEW, Permission.VIEW_INVOICES)
+    actions = [_ACTIONS[each] for each in Permission if role in GRANTS[each] and each not in viewing]
     if role == Role.OWNER:
         return "Can do everything, including managing roles."
-    return f"Can view every page, {', '.join(actions[:-1])}, and {actions[-1]}."
+    return f"Can view {pages}, {', '.join(actions[:-1])}, and {actions[-1]}."

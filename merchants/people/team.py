@@ -4,14 +4,13 @@ Changes that could leave a business without an owner lock the business, so if tw
 time, one stays.
 """
 
-import hashlib
-import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from kit import hashed_tokens
 from kit.text.email_addresses import canonical
 from merchants.models import Business, Invitation, Member, User
 from merchants.people import attempt_limits, audit, roles
@@ -96,12 +95,12 @@ def invite(*, business: Business, email: str, role: str, inviter: User, actor: A
         now=now,
     )
     Invitation.objects.filter(business=business, email=email, ended_at__isnull=True).update(ended_at=now)
-    token = secrets.token_urlsafe(32)
+    token = hashed_tokens.new_token()
     invitation = Invitation.objects.create(
         business=business,
         email=email,
         role=role,
-        token_hash=_hash(token),
+        token_hash=hashed_tokens.hash_of(token),
         invited_by=inviter,
         created_at=now,
         expires_at=now + VALID_FOR,
@@ -136,7 +135,9 @@ def find_invitation(token: str, *, now: datetime) -> Invitation:
     """
     shared, _, _ = token.partition(".")
     invitation = (
-        Invitation.objects.select_related("business", "invited_by").filter(token_hash=_hash(shared)).first()
+        Invitation.objects.select_related("business", "invited_by")
+        .filter(token_hash=hashed_tokens.hash_of(shared))
+        .first()
     )
     if (
         invitation is None
@@ -314,7 +315,7 @@ def _end_invitations_of(member: Member, *, role: str | None, actor: Actor, now: 
 
 
 def _require_another_owner(member: Member) -> None:
-    owners = Member.objects.filter(business=member.business, role=Member.Role.OWNER, user__is_active=True)
+    owners = Member.objects.active(member.business, [Member.Role.OWNER])
     if not owners.exclude(pk=member.pk).exists():
         raise LastOwner
 
@@ -322,7 +323,3 @@ def _require_another_owner(member: Member) -> None:
 def _proof(invitation: Invitation) -> str:
     key = f"{invitation.pk}:{invitation.email}:{invitation.token_hash}"
     return salted_hmac("merchants.people.team.mailed", key, algorithm="sha256").hexdigest()
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

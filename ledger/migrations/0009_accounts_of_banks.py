@@ -1,0 +1,135 @@
+from django.db import migrations, models
+
+from kit.db.migration_operations import AddConstraintNotValid, RunPostgreSQL
+
+OF_NO_BUSINESS = [
+    "suspense",
+    "late_charges",
+    "chargeback_clearing",
+    "bank",
+    "acquirer",
+    "provider",
+    "costs",
+    "write_offs",
+]
+NAMED = ("bank", "acquirer", "provider", "costs")
+HOUSE_ENTRIES = (
+    "suspense_in",
+    "suspense_out",
+    "late_charge_in",
+    "late_charge_out",
+    "chargeback_in",
+    "chargeback_out",
+    "statement_opened",
+    "statement_matched",
+)
+
+
+class Migration(migrations.Migration):
+    """Add house accounts for what banks, acquirers and providers hold, and the entries of statements."""
+
+    dependencies = [
+        ("ledger", "0008_open_accounts_of_disputes"),
+    ]
+
+    operations = [
+        # The one that also keeps the name is created after `migrate`.
+        RunPostgreSQL(
+            "DROP TRIGGER IF EXISTS ledger_account_keeps_its_columns ON ledger_account",
+            RunPostgreSQL.noop,
+            elidable=True,
+        ),
+        migrations.AddField(
+            "account",
+            "name",
+            models.CharField(blank=True, db_default="", default="", max_length=321),
+        ),
+        migrations.AlterField(
+            "account",
+            "kind",
+            models.CharField(
+                max_length=20,
+                choices=[
+                    ("wallet", "Wallet"),
+                    ("pending_settlement", "Pending Settlement"),
+                    ("payouts_in_flight", "Payouts In Flight"),
+                    ("acquirer_receivable", "Acquirer Receivable"),
+                    ("bank_clearing", "Bank Clearing"),
+                    ("fees", "Fees"),
+                    ("unapplied", "Unapplied"),
+                    ("refunds_payable", "Refunds Payable"),
+                    ("suspense", "Suspense"),
+                    ("late_charges", "Late Charges"),
+                    ("chargeback_clearing", "Chargeback Clearing"),
+                    ("disputes_held", "Disputes Held"),
+                    ("bank", "Bank"),
+                    ("acquirer", "Acquirer"),
+                    ("provider", "Provider"),
+                    ("costs", "Costs"),
+                    ("write_offs", "Write Offs"),
+                ],
+            ),
+        ),
+        migrations.AlterField(
+            "entry",
+            "kind",
+            models.CharField(
+                max_length=20,
+                choices=[
+                    ("card", "Card"),
+                    ("refund", "Refund"),
+                    ("virtual_account", "Virtual Account"),
+                    ("payout_accepted", "Payout Accepted"),
+                    ("payout_sent", "Payout Sent"),
+                    ("payout_failed", "Payout Failed"),
+                    ("payout_reversed", "Payout Reversed"),
+                    ("settlement_released", "Settlement Released"),
+                    ("unapplied_in", "Unapplied In"),
+                    ("unapplied_out", "Unapplied Out"),
+                    ("top_up", "Top Up"),
+                    ("dispute_opened", "Dispute Opened"),
+                    ("dispute_fee", "Dispute Fee"),
+                    ("dispute_closed", "Dispute Closed"),
+                    ("dispute_corrected", "Dispute Corrected"),
+                    ("chargeback_paid", "Chargeback Paid"),
+                    ("suspense_in", "Suspense In"),
+                    ("suspense_out", "Suspense Out"),
+                    ("late_charge_in", "Late Charge In"),
+                    ("late_charge_out", "Late Charge Out"),
+                    ("chargeback_in", "Chargeback In"),
+                    ("chargeback_out", "Chargeback Out"),
+                    ("statement_opened", "Statement Opened"),
+                    ("statement_matched", "Statement Matched"),
+                ],
+            ),
+        ),
+        migrations.RemoveConstraint("account", "house_accounts_have_no_business"),
+        AddConstraintNotValid(
+            "account",
+            models.CheckConstraint(
+                condition=models.Q(
+                    business__isnull=True,
+                    kind__in=["acquirer_receivable", "bank_clearing", *OF_NO_BUSINESS],
+                )
+                | models.Q(business__isnull=False) & ~models.Q(kind__in=OF_NO_BUSINESS),
+                name="house_accounts_have_no_business",
+            ),
+        ),
+        AddConstraintNotValid(
+            "account",
+            models.CheckConstraint(
+                condition=models.Q(business__isnull=True, kind__in=NAMED) & ~models.Q(name="")
+                | ~models.Q(kind__in=NAMED) & models.Q(name=""),
+                name="accounts_of_several_have_names",
+            ),
+        ),
+        migrations.RemoveConstraint("entry", "house_entries_have_no_business"),
+        AddConstraintNotValid(
+            "entry",
+            models.CheckConstraint(
+                condition=models.Q(business__isnull=True, kind__in=HOUSE_ENTRIES)
+                | models.Q(business__isnull=False) & ~models.Q(kind__in=HOUSE_ENTRIES),
+                name="house_entries_have_no_business",
+            ),
+        ),
+    ]

@@ -1,0 +1,35 @@
+"""Open the new accounts where there are others: a business has all kinds in a currency or none."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.db import migrations
+
+from kit.db.migration_operations import ValidateConstraint
+
+TOGETHER = 1_000  # accounts in one statement
+
+
+def open_accounts(apps: Any, _schema_editor: Any) -> None:
+    accounts = apps.get_model("ledger", "Account").objects
+    of_businesses = accounts.filter(business__isnull=False)
+    owners = of_businesses.order_by().values_list("business", "currency").distinct()
+    missing: Iterator[Any] = (
+        accounts.model(business_id=business, currency=currency, kind="reserve")
+        for business, currency in list(owners)
+    )
+    while chunk := list(islice(missing, TOGETHER)):
+        accounts.bulk_create(chunk, ignore_conflicts=True)
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    dependencies = [
+        ("ledger", "0011_reserves"),
+    ]
+
+    operations = [
+        ValidateConstraint("account", "reserves_are_not_negative"),
+        migrations.RunPython(open_accounts, migrations.RunPython.noop, elidable=True),
+    ]
