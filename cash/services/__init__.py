@@ -1,0 +1,1 @@
+"""Services of cash: bank accounts and imports of statements."""
