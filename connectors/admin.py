@@ -1,7 +1,7 @@
 """Admin page of the events that providers sent. Staff can process one again, with a reason."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
@@ -10,10 +10,10 @@ from django.contrib.admin.helpers import ActionForm
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
 from django.utils.html import format_html
 
-from connectors.models import ProviderEvent
+from connectors.models import ProviderEvent, RefusedCapture
 from connectors.registry import WEBHOOKS
 from connectors.services import event_reprocessing
 from kit.db import clock
@@ -23,6 +23,7 @@ from merchants.admin import ReadOnlyAdmin, by_id, in_each_business
 from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, two_lines
 from merchants.people.request_actors import person_acting
+from payments.admin.transactions import TransactionAdmin
 from payments.models import Transaction
 
 MAY_PROCESS = "connectors.change_providerevent"
@@ -61,6 +62,14 @@ def by_merchants_reference(model: type[Model], term: str) -> Iterator[QuerySet[A
 
 @admin.register(ProviderEvent)
 class ProviderEventAdmin(ReadOnlyAdmin):
+    groups: ClassVar = {
+        "Event": ("provider", "account", "kind", "event_key", "references", "transaction", "operation"),
+        "State": (
+            "result", "outcome", "received_at", "last_received_at", "times_received", "asked_at", "processed_at", "attempts",
+            "next_attempt_at",
+        ),
+        "As it was sent": ("content",),
+    }  # fmt: skip
     change_form_template = "admin/connectors/event.html"
     list_display = (
         "kind_and_id", "provider", "transaction", "result", "outcome", "times_received", "received_at",
@@ -127,3 +136,19 @@ class ProviderEventAdmin(ReadOnlyAdmin):
         if going < len(ids):
             waiting = counted(len(ids) - going, "event", "events")
             messages.warning(request, f"{waiting} not queued: already waiting to be processed.")
+
+
+@admin.register(RefusedCapture)
+class RefusedCaptureAdmin(ReadOnlyAdmin):
+    """Payments that succeeded without being captured: staff capture them at the provider, or refund them."""
+
+    list_display = ("reference", "amount", "business", "connector", "acquirer_reference", "created_at")
+    fields = (*list_display, "amount_captured", "amount_refunded", "account", "expires_at")
+    amounts = TransactionAdmin.amounts
+    list_select_related = ("business",)
+    searches = (by_id(), in_each_business("reference"))
+    search_help_text = "ID or full reference of the payment."
+
+    def related(self, row: RefusedCapture) -> Iterator[Link]:
+        yield Link("Payment", reverse("admin:payments_transaction_change", args=[row.pk]))
+        yield Link("Events", list_address("connectors_providerevent", row.pk))

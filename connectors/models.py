@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from kit.db.card_number_fields import FreeBytesField, FreeTextField, FreeTextJSONField
 from payments.models import CardOperation, Transaction
+
+CAPTURED, CAPTURE_REFUSED = ("payment_captured",), ("payment_capture_declined",)  # kinds of events
 
 
 class ProviderEventQuerySet(models.QuerySet["ProviderEvent"]):
@@ -20,6 +22,11 @@ class ProviderEventQuerySet(models.QuerySet["ProviderEvent"]):
     def finished(self) -> ProviderEventQuerySet:
         """Return the events that need no further attempt."""
         return self.filter(next_attempt_at=None)
+
+    def refused_captures(self) -> ProviderEventQuerySet:
+        """Return the events by which a provider refused a capture that it has not made since. Has an index."""
+        made = ProviderEvent.objects.filter(transaction=OuterRef("transaction"), kind__in=CAPTURED)
+        return self.filter(~Exists(made.filter(pk__gt=OuterRef("pk"))), kind__in=CAPTURE_REFUSED)
 
     def to_process_again(self, *, now: datetime) -> int:
         """Make events due from their first attempt, and return their number."""
@@ -88,7 +95,26 @@ class ProviderEvent(models.Model):
             ),
             models.Index(fields=["provider", "-id"], name="provider_events_by_provider"),
             models.Index(fields=["result", "-id"], name="provider_events_by_result"),
+            models.Index(fields=["kind", "-id"], name="provider_events_by_kind"),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.provider}"
+
+
+class RefusedCaptureManager(models.Manager["RefusedCapture"]):
+    def get_queryset(self) -> QuerySet[RefusedCapture]:
+        refused = ProviderEvent.objects.refused_captures().values("transaction")
+        paid = super().get_queryset().filter(status=Transaction.Status.SUCCESS, captures_at_once=True)
+        return paid.filter(pk__in=refused, amount_refunded__lt=F("amount_captured"))
+
+
+class RefusedCapture(Transaction):
+    """A payment that succeeded, although its acquirer refused the automatic capture later. Refunded ones are left out."""
+
+    objects: ClassVar = RefusedCaptureManager()  # type: ignore[assignment]  # of fewer rows
+
+    class Meta:
+        proxy = True
+        verbose_name = "capture refused by the acquirer"
+        verbose_name_plural = "captures refused by the acquirer"

@@ -13,6 +13,7 @@ class Effect(StrEnum):
 
     QUERY = "query"  # the provider is queried about the payment, payout or operation that it names
     QUERY_UNLESS_WITH_PAYER = "query_unless_with_payer"  # only if the payer isn't at the provider
+    DISPUTE = "dispute"  # the provider is queried about the case that it names
     KEEP = "keep"  # it is only stored
     UNKNOWN = "unknown"  # it is only stored, because the kind isn't known
 
@@ -49,6 +50,24 @@ class ProviderWebhooks(Protocol):
 
     def references(self, document: Document) -> list[str]:
         """Return all that may identify what an event is about: our references, and the provider's own ids."""
+
+    def payment_of(self, references: Sequence[str]) -> str:
+        """Return which of them is the provider's id of a payment, as transactions store it. "" if it charges none twice."""
+
+    def refund_of(self, kind: str, references: Sequence[str]) -> str:
+        """Return which of them is the provider's id of a refund that an event of this kind says was paid, or "".
+
+        As operations store it. "" also if the provider never pays a refund of ours twice.
+        """
+
+    def transfer(self, document: Document) -> str:
+        """Return the provider's reference of the incoming bank transfer that an event is about, or ""."""
+
+    def is_transfer_rejected(self, kind: str) -> bool:
+        """Return whether events of this kind say that the provider sent an incoming transfer back."""
+
+    def case(self, document: Document) -> str:
+        """Return the provider's number of the case that an event about a dispute names, or ""."""
 
     def own_id(self, reference: str) -> UUID | None:
         """Return the id that we sent to the provider as this reference, or None if the reference isn't ours."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from rest_framework.exceptions import NotFound
 
+from connectors.checkout import examination as checkout
 from connectors.checkout.webhooks import CheckoutWebhooks
 from connectors.paystack import examination as paystack
 from connectors.paystack.webhooks import PaystackWebhooks
@@ -12,7 +13,10 @@ from kit.connectors.remarks import Remark
 
 WEBHOOKS: dict[str, ProviderWebhooks] = {"checkout": CheckoutWebhooks(), "paystack": PaystackWebhooks()}
 # Harmless calls, for `manage.py doctor --connector`.
-EXAMINATIONS: dict[str, Callable[[], Iterator[Remark]]] = {"paystack": paystack.examine}
+EXAMINATIONS: dict[str, Callable[[], Iterator[Remark]]] = {
+    "checkout": checkout.examine,
+    "paystack": paystack.examine,
+}
 
 
 def configured_webhooks(provider: str) -> ProviderWebhooks:

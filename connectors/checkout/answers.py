@@ -7,7 +7,7 @@ Success is `approved: true` with a known status, never a status of HTTP or an au
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +16,7 @@ import structlog
 from connectors.checkout import codes
 from connectors.checkout.references import reference_of
 from kit.text.display_names import identifier_text
+from kit.time.timestamps import parsed_moment
 from payments.rails.protocol import (
     ActionKind,
     AnswerLost,
@@ -85,9 +86,12 @@ def accepted(document: Document) -> RailAnswer:
 
 def of_operation(operation: OperationOrder, actions: list[Document]) -> RailAnswer | None:
     """Return the outcome of a capture, void or refund of ours, or None if no action is it."""
-    found = next((action for action in actions if _is_of(operation, action)), None)
-    if found is None:
+    several = [action for action in actions if _is_of(operation, action)]
+    if not several:
         return None
+    found = several[0]
+    if [each.get("approved") for each in several].count(True) > 1:  # a refund can't be taken back
+        log.error("operation carried out twice", id=str(operation.id), kind=operation.kind)
     amount, approved = found.get("amount"), found.get("approved")
     if approved is True and operation.kind != "void" and amount != operation.amount:
         log.error("operation with another amount", id=str(operation.id), ours=operation.amount)
@@ -98,6 +102,12 @@ def of_operation(operation: OperationOrder, actions: list[Document]) -> RailAnsw
         acquirer_reference=accepted({"action_id": found.get("id")}).acquirer_reference,
         acquirer_transaction_id=_text(processing, "acquirer_transaction_id", length=64),
     )
+
+
+def is_captured_after(moment: datetime, actions: list[Document]) -> bool:
+    """Return whether the payment was captured after a time, so that a refund ordered then was refused."""
+    captures = (parsed_moment(each.get("processed_on")) for each in actions if each.get("type") == "Capture")
+    return any(at is not None and at > moment for at in captures)
 
 
 def _outcome_of_operation(approved: object, code: str) -> Outcome:
@@ -171,6 +181,8 @@ def _approved(order: CardOrder, document: Document, decision: Document) -> RailA
         return replace(_unknown(document), outcome=outcomes.PARTLY_APPROVED, must_be_reversed=True)
     if amount != order.amount:
         log.error("approved with another amount", id=str(order.id), payment=payment_id(document))
+        if amount > order.amount:  # it decides nothing, but is given back if the payment has failed
+            return replace(_unknown(document), must_be_reversed=True)
         return _contradictory(order, document)
     _note_downgrade(order, document)
     return _answer(order, document, decision, codes.approved(code))
@@ -224,7 +236,7 @@ def _answer(order: CardOrder, document: Document, decision: Document, outcome: O
         acquirer_transaction_id=_text(processing, "acquirer_transaction_id", length=64),
         retrieval_reference_number=_text(processing, "retrieval_reference_number", length=12),
         merchant_descriptor=order.descriptor if is_success else "",
-        expires_at=_moment(document.get("expires_on")) if is_success else None,
+        expires_at=parsed_moment(document.get("expires_on")) if is_success else None,
     )
 
 
@@ -244,12 +256,3 @@ def _text(document: Document, name: str, *, length: int) -> str:
 def _part(document: Document, name: str) -> Document:
     found = document.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def _moment(text: object) -> datetime | None:
-    """Return a moment, or None if it can't be read. Without a time zone it is in UTC."""
-    try:
-        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment

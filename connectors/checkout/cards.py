@@ -5,7 +5,7 @@ Captures, voids and refunds are accepted and decided later.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
 from http import HTTPStatus
@@ -15,7 +15,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from connectors.checkout import answers, codes, payments, request_bodies, reversals
+from connectors.checkout import answers, codes, hosted_pages, payments, request_bodies, reversals
 from connectors.checkout.client import (
     Access,
     CheckoutClient,
@@ -33,6 +33,7 @@ from payments.rails.protocol import (
     CardCapabilities,
     CardOrder,
     NoRecord,
+    NotSent,
     OperationOrder,
     RailAnswer,
     RailBlocked,
@@ -54,14 +55,12 @@ SEND_WITHIN = timedelta(seconds=5)
 # A payment without an answer is repeated once if this many seconds are left. The first attempt ends early enough for it,
 # with a margin for the time that ending it takes.
 REPEAT_NEEDS, MARGIN = 3.0, 0.2
-# A capture, void or refund that isn't among the payment's actions is sent again with its key from the first of these ages,
-# when whatever had arrived is decided and listed, and before the second. Checkout.com keeps keys for 24 hours, and after
-# an error of its own (5xx) not at all.
-REPEATED_FROM, REPEATED_UNTIL = timedelta(minutes=10), timedelta(hours=23)
-# A payment is listed within this time, or its order's other payments are believed not to exist.
-LISTED_WITHIN = timedelta(minutes=1)
-# A payment waits this long for the reversal of other payments of its order.
-REVERSED_WITHIN = timedelta(days=1)
+# A capture, void or refund that isn't among the payment's actions is sent again with its key from these ages, when whatever
+# had arrived is decided and listed, and before the last one. Checkout.com keeps keys for 24 hours, and after an error of its own
+# (5xx) not at all. A refund waits longer, unless it came before the capture and was refused: if its first request arrived
+# after a repeat that failed, the payer would get the money twice, which nothing takes back. A second capture or void is refused.
+REPEATED_FROM, REFUND_REPEATED_FROM = timedelta(minutes=10), timedelta(hours=2)
+REPEATED_UNTIL = timedelta(hours=23)
 # A refund waits this long for the automatic capture, which takes seconds, or is declined.
 CAPTURED_WITHIN = timedelta(hours=1)
 CALLS = {"capture": "captures", "void": "voids", "refund": "refunds"}
@@ -74,10 +73,12 @@ BLOCKED_BECAUSE: dict[int, str] = {
 
 
 class CheckoutAcquirer:
-    """Card payments and card checks with the full card details, at one processing channel of Checkout.com."""
+    """Card payments and card checks at one processing channel of Checkout.com: with the full card details, or on its page."""
 
     name = "checkout"
+    page_of = "Checkout.com"
     reverses = Reverses.BY_REFUND
+    may_charge_twice = True  # it keeps no keys of errors
 
     def __init__(self, *, transport: Transport | None = None) -> None:
         missing = [name for name in REQUIRED if not getattr(settings, name)]
@@ -86,7 +87,7 @@ class CheckoutAcquirer:
         access = Access(
             self.account, settings.CHECKOUT_URL, settings.CHECKOUT_SECRET_KEY, settings.CHECKOUT_TIMEOUT
         )
-        self._client = CheckoutClient(access, transport or HttpClient(ca_file=settings.CHECKOUT_CA_FILE))
+        self.client = CheckoutClient(access, transport or HttpClient(ca_file=settings.CHECKOUT_CA_FILE))
 
     @cached_property
     def account(self) -> str:
@@ -105,44 +106,65 @@ class CheckoutAcquirer:
         )
 
     def is_available(self) -> bool:
-        return self._client.is_available()
+        return self.client.is_available()
 
     def authorise(self, order: CardOrder, *, card: Card) -> RailAnswer:
         if clock.now() - order.created_at > SEND_WITHIN:
             log.warning("payment not sent because it is too old", id=str(order.id))
-            return RailAnswer(outcome=codes.outcome_of(""))
+            raise NotSent
         channel, city = settings.CHECKOUT_PROCESSING_CHANNEL, settings.CHECKOUT_CITY
         body = request_bodies.payment(order, card=card, channel=channel, city=city)
         try:
-            return self._made(order, body, self._client.deadline())
+            return self._made(order, body, self.client.deadline())
         except Refused as refused:
             self._raise_if_blocked(refused, also=HTTPStatus.FORBIDDEN)
             return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
 
     verify = authorise
 
+    def open_page(self, order: CardOrder) -> RailAnswer:
+        if clock.now() - order.created_at > SEND_WITHIN:
+            raise NotSent
+        body = request_bodies.page(
+            order,
+            channel=settings.CHECKOUT_PROCESSING_CHANNEL,
+            city=settings.CHECKOUT_CITY,
+            country=settings.CHECKOUT_COUNTRY,
+        )
+        try:
+            made = self.client.post(
+                "/hosted-payments", body, key=str(order.id), deadline=self.client.deadline()
+            )
+        except Refused as refused:
+            self._raise_if_blocked(refused, also=HTTPStatus.FORBIDDEN)
+            return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
+        return hosted_pages.opened(order, made)
+
     def answer_action(self, order: CardOrder, *, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
         """Query the payment: its payer answers at the issuer's page, and brings nothing back that can be believed."""
         return self.query(order)
 
     def query(self, order: CardOrder) -> RailAnswer:
-        deadline = self._client.deadline(of_query=True)
-        payment = self._payment(order, deadline)
-        actions = partial(payments.actions_of, self._client, answers.payment_id(payment), deadline=deadline)
-        return answers.of_payment(order, payment, actions=actions)
+        deadline = self.client.deadline(of_query=True)
+        query = partial(self._query, deadline=deadline)
+        if hosted_pages.is_page(order.acquirer_reference):
+            return hosted_pages.outcome_of(self.client, order, query=query, deadline=deadline)
+        return query(order)
 
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
         if order.amount == 0:
             return  # a card check reserves nothing
-        deadline = self._client.deadline(of_query=True)
+        if hosted_pages.is_page(order.acquirer_reference):
+            order = replace(order, acquirer_reference="")
+        deadline = self.client.deadline(of_query=True)
         found = self._payments(order, deadline)
         if not found:
             raise NoRecord
-        if not reversals.take_steps(self._client, found, of=order.id, deadline=deadline):
+        if not reversals.take_steps(self.client, found, of=order.id, deadline=deadline):
             raise AnswerLost  # the steps are decided later
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        deadline = self._client.deadline()
+        deadline = self.client.deadline()
         payment = order.acquirer_reference or answers.payment_id(self._payment(order, deadline))
         try:
             return self._send(payment, operation, deadline)
@@ -151,14 +173,17 @@ class CheckoutAcquirer:
             return self._refused(payment, operation, refused, deadline)
 
     def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        deadline = self._client.deadline(of_query=True)
+        deadline = self.client.deadline(of_query=True)
         payment = order.acquirer_reference or answers.payment_id(self._payment(order, deadline))
-        found = answers.of_operation(operation, payments.actions_of(self._client, payment, deadline=deadline))
+        actions = payments.actions_of(self.client, payment, deadline=deadline)
+        found = answers.of_operation(operation, actions)
         if found is not None:
             return found
         if operation.acquirer_reference:
             return RailAnswer(outcome=outcomes.PROCESSING)  # accepted, and not listed yet
-        return self._repeated(payment, operation, deadline)
+        is_late = operation.kind == "refund" and not answers.is_captured_after(operation.created_at, actions)
+        repeated_from = REFUND_REPEATED_FROM if is_late else REPEATED_FROM
+        return self._repeated(payment, operation, deadline, repeated_from=repeated_from)
 
     # Authorisations
 
@@ -166,104 +191,60 @@ class CheckoutAcquirer:
         """Send a payment, and once more with its key if there is no answer.
 
         The card is only here, so this can't be done later. After an answer, whichever, it isn't: keys of errors aren't kept.
-        So a first attempt that failed at theirs may have been carried out beside its repeat. Unless the repeat is known to
-        be the only payment, a query decides.
+        So a first attempt that failed at theirs, or arrives late, may be carried out beside its repeat.
 
         :raises Refused: nothing happened
         :raises AnswerLost: it may or may not have been carried out
         """
-        post = partial(self._client.post, "/payments", body, key=str(order.id), deadline=deadline)
+        post = partial(self.client.post, "/payments", body, key=str(order.id), deadline=deadline)
         try:
             return answers.of_payment(order, post(reserve=REPEAT_NEEDS + MARGIN))
         except NotAnswered:
             if deadline.left < REPEAT_NEEDS:
                 raise
         try:
-            answer = answers.of_payment(order, post())
+            return replace(answers.of_payment(order, post()), was_repeated=True)
         except Refused:  # which doesn't say what became of the first
             raise AnswerLost from None
-        if answer.action is not None or self._is_only_payment(order, answer, deadline):
-            return answer
-        return RailAnswer(outcome=outcomes.PROCESSING, acquirer_reference=answer.acquirer_reference)
 
-    def _is_only_payment(self, order: CardOrder, answer: RailAnswer, deadline: Deadline) -> bool:
-        """Return whether a payment is listed, and no other one of its order is."""
-        try:
-            found = payments.of_order(self._client, order.id, deadline=deadline)
-        except AnswerLost:
-            return False
-        return [answers.payment_id(each) for each in found] == [answer.acquirer_reference]
+    def _query(self, order: CardOrder, *, deadline: Deadline) -> RailAnswer:
+        payment = self._payment(order, deadline)
+        actions = partial(payments.actions_of, self.client, answers.payment_id(payment), deadline=deadline)
+        answer = answers.of_payment(order, payment, actions=actions)
+        is_told = answer.outcome.is_success and not order.card_last4
+        return replace(answer, card=hosted_pages.card_of(payment)) if is_told else answer
 
     def _payment(self, order: CardOrder, deadline: Deadline) -> Document:
-        """Return the payment of an order. Of several, it is the oldest that is approved, or the one that we know.
-
-        The rule must choose the same one each time, because the others are reversed.
+        """Return the payment that we know. Of several with our reference, it is the oldest that is approved.
 
         :raises NoRecord: there is none at present
         :raises AnswerLost: there is no readable answer
         """
-        known = order.acquirer_reference
-        if known:
-            found = self._known_and_others(order, deadline)
-        else:
-            found = payments.of_order(self._client, order.id, deadline=deadline)
+        if order.acquirer_reference:
+            return payments.with_id(self.client, order.acquirer_reference, deadline=deadline)
+        found = self._payments(order, deadline)
         if not found:
             raise NoRecord
-        ours = min(
-            reversed(found),
-            key=lambda each: (
-                reversals.is_over(each), each.get("approved") is not True, answers.payment_id(each) != known,
-            ),
-        )  # fmt: skip
-        self._reverse_others(order, ours, found, deadline)
-        return ours
-
-    def _known_and_others(self, order: CardOrder, deadline: Deadline) -> list[Document]:
-        """Return the payment that we know, and further ones of its order if it has ended.
-
-        :raises AnswerLost: it isn't listed yet, so that others may be missing too. A payer who was redirected doesn't wait for that.
-        """
-        known = payments.with_id(self._client, order.acquirer_reference, deadline=deadline)
-        if known.get("status") == answers.PENDING:
-            return [known]
-        listed: list[Document] = []
-        with suppress(AnswerLost):
-            listed = payments.of_order(self._client, order.id, deadline=deadline)
-        others = [each for each in listed if answers.payment_id(each) != order.acquirer_reference]
-        is_listed, age = len(others) < len(listed), clock.now() - order.created_at
-        if not (is_listed or order.has_passed_challenge or age > LISTED_WITHIN):
-            raise AnswerLost
-        return [known, *others]
-
-    def _reverse_others(
-        self, order: CardOrder, ours: Document, found: list[Document], deadline: Deadline
-    ) -> None:
-        """Void or refund further payments of an order, which only an error at theirs can make. Staff see it in the log.
-
-        :raises AnswerLost: that isn't done yet, and it would not be looked at again if the payment ended now
-        """
-        others = [each for each in found if answers.payment_id(each) != answers.payment_id(ours)]
-        if not others:
-            return
-        ids = " ".join(map(answers.payment_id, others))
-        log.error("several payments with our reference", id=str(order.id), reversing=ids)
-        is_done = reversals.take_steps(self._client, others, of=order.id, deadline=deadline)
-        if not is_done and clock.now() - order.created_at < REVERSED_WITHIN:
-            raise AnswerLost
+        if len(found) > 1:
+            ids = " ".join(map(answers.payment_id, found))
+            log.error("several payments with our reference", id=str(order.id), found=ids)
+        return min(
+            reversed(found), key=lambda each: (reversals.is_over(each), each.get("approved") is not True)
+        )
 
     def _payments(self, order: CardOrder, deadline: Deadline) -> list[Document]:
-        """Return every payment of an order. More than one is an error of theirs, and all of them are reversed."""
-        found = payments.of_order(self._client, order.id, deadline=deadline)
+        """Return every payment of an order, newest first, or every one beside the one that isn't meant."""
+        found = payments.of_order(self.client, order.id, deadline=deadline)
         known = order.acquirer_reference
         if known and known not in {answers.payment_id(each) for each in found}:
-            found.append(payments.with_id(self._client, known, deadline=deadline))
-        return found
+            found.append(payments.with_id(self.client, known, deadline=deadline))
+        return [each for each in found if answers.payment_id(each) != order.beside]
 
     # Captures, voids and refunds
 
     def _send(self, payment: str, operation: OperationOrder, deadline: Deadline) -> RailAnswer:
         path, body = f"/payments/{payment}/{CALLS[operation.kind]}", request_bodies.operation(operation)
-        return answers.accepted(self._client.post(path, body, key=str(operation.id), deadline=deadline))
+        return answers.accepted(self.client.post(path, body, key=str(operation.id), deadline=deadline))
 
     def _refused(
         self, payment: str, operation: OperationOrder, refused: Refused, deadline: Deadline
@@ -272,10 +253,10 @@ class CheckoutAcquirer:
 
         :raises AnswerLost: it only came too early, as a refund before the automatic capture does
         """
-        found = answers.of_operation(operation, payments.actions_of(self._client, payment, deadline=deadline))
+        found = answers.of_operation(operation, payments.actions_of(self.client, payment, deadline=deadline))
         if found is not None:
             return found
-        state = payments.with_id(self._client, payment, deadline=deadline).get("status")
+        state = payments.with_id(self.client, payment, deadline=deadline).get("status")
         if operation.kind == "void" and state in answers.ENDED:
             return RailAnswer(outcome=codes.approved(""))  # it has expired, or was voided elsewhere
         is_captured_soon = clock.now() - operation.created_at < CAPTURED_WITHIN
@@ -283,10 +264,12 @@ class CheckoutAcquirer:
             raise AnswerLost
         return RailAnswer(outcome=codes.outcome_of_refusal(refused.error_codes))
 
-    def _repeated(self, payment: str, operation: OperationOrder, deadline: Deadline) -> RailAnswer:
+    def _repeated(
+        self, payment: str, operation: OperationOrder, deadline: Deadline, *, repeated_from: timedelta
+    ) -> RailAnswer:
         """Send an operation again that may never have arrived."""
         age = clock.now() - operation.created_at
-        if not REPEATED_FROM <= age < REPEATED_UNTIL:
+        if not repeated_from <= age < REPEATED_UNTIL:
             log.warning("operation not found", id=str(operation.id), payment=payment, age=str(age))
             raise AnswerLost
         try:
@@ -312,5 +295,5 @@ class CheckoutAcquirer:
             reason = BLOCKED_BECAUSE[refused.status]
         else:
             return
-        self._client.breaker.open(reason)
+        self.client.breaker.open(reason)
         raise RailBlocked(reason) from None

@@ -31,6 +31,7 @@ Document: TypeAlias = dict[str, Any]
 
 # Checkout.com allows 100 reads and 100 writes a second. A smaller burst allows for what other programs send.
 CALLS_PER_SECOND, BURST = 100, 50
+LARGEST_FILE, DOWNLOAD_TIMEOUT = 100 * 1024 * 1024, 120.0  # bytes and seconds of a report
 RESET = 0.5  # seconds without a call after a 429 that doesn't say how many
 LONGEST_RESET = 60.0  # seconds: a longer time isn't believed
 
@@ -90,11 +91,20 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class _Body:
+    """The body of a request. The repr hides it, because it may have a card."""
+
+    content: bytes = field(default=b"", repr=False)
+    type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
 class _Answer:
     status: int
     request_id: str
     content: Any  # the parsed body, or None if there is no readable one
     retry_after: str = ""
+    location: str = ""
 
     @property
     def is_success(self) -> bool:
@@ -118,7 +128,7 @@ class _Answer:
 
     @property
     def reset(self) -> float:
-        """Return the seconds for which the rate limit allows no calls. Their document doesn't say how it tells."""
+        """Return the seconds for which the rate limit allows no calls. Their document doesn't say in which header."""
         return reset_told(self.retry_after, default=RESET, longest=LONGEST_RESET)
 
 
@@ -149,8 +159,35 @@ class CheckoutClient:
         :raises RateLimited: the rate limit leaves no call
         :raises AnswerLost: there is no answer, or none that can be read
         """
+        answer = self._read(path, deadline=deadline)
+        if answer.status != HTTPStatus.OK or answer.content is None:
+            self._lose("GET", path, answer)
+        return answer.content
+
+    def download(self, path: str, *, deadline: Deadline) -> str:
+        """Return the text of a file. A redirect has its address, and is called without our key.
+
+        :raises NotFound: there is no such file
+        :raises RateLimited: the rate limit leaves no call
+        :raises AnswerLost: there is no answer, or none that can be read
+        """
+        answer = self._read(path, deadline=deadline)
+        is_address = answer.location.startswith(("https://", f"{self._access.url}/"))
+        if answer.status != HTTPStatus.FOUND or not is_address:
+            self._lose("GET", path, answer, reason="no address of the file")
+        request = HttpRequest("GET", answer.location, largest_answer=LARGEST_FILE)
         try:
-            answer = self._send("GET", path, b"", key="", deadline=deadline)
+            file = self._transport.call(request, timeout=DOWNLOAD_TIMEOUT)
+        except NoAnswer as reason:
+            self._lose("GET", path, reason=str(reason))
+        if file.status != HTTPStatus.OK:
+            self._lose("GET", path, reason="file not found")
+        return file.body.decode("utf-8-sig", "replace")
+
+    def _read(self, path: str, *, deadline: Deadline) -> _Answer:
+        """Return what a query is answered, whatever it says of what is there. Raises as `get` does."""
+        try:
+            answer = self._send("GET", path, _Body(), key="", deadline=deadline)
         except NoAnswer as reason:
             self._lose("GET", path, reason=str(reason))
         if answer.had_no_effect:
@@ -159,9 +196,7 @@ class CheckoutClient:
             self.breaker.open(f"status {answer.status}")
         if answer.status == HTTPStatus.NOT_FOUND:
             raise NotFound
-        if answer.status != HTTPStatus.OK or answer.content is None:
-            self._lose("GET", path, answer)
-        return answer.content
+        return answer
 
     def post(
         self, path: str, document: Document, *, key: str, deadline: Deadline, reserve: float = 0.0
@@ -175,22 +210,40 @@ class CheckoutClient:
         :raises NotAnswered: there is no answer at all, so that the order may be repeated with its key
         :raises AnswerLost: it may or may not have been carried out
         """
-        body = json.dumps(document).encode()
-        try:
-            answer = self._send("POST", path, body, key=key, deadline=deadline, reserve=reserve)
-        except NoAnswer as reason:
-            self._log("not answered", "POST", path, None, reason=str(reason))
-            raise NotAnswered from None
-        if answer.is_refusal or answer.had_no_effect:
-            self._log("order refused", "POST", path, answer)
-            raise Refused(answer.status, answer.error_codes)
-        if not answer.is_success or not isinstance(answer.content, dict):
+        body = _Body(json.dumps(document).encode())
+        answer = self._ordered("POST", path, body, key=key, deadline=deadline, reserve=reserve)
+        if not isinstance(answer.content, dict):
             self._lose("POST", path, answer)
         found: Document = answer.content
         return found
 
+    def order(self, method: str, path: str, document: Document | None = None, *, deadline: Deadline) -> None:
+        """Send an order that has no key and whose answer is empty. Raises as `post` does."""
+        body = _Body(b"" if document is None else json.dumps(document).encode())
+        self._ordered(method, path, body, key="", deadline=deadline)
+
+    def upload(self, path: str, form: bytes, *, content_type: str, deadline: Deadline) -> Any:
+        """Send a form with a file, and return the answer. Raises as `post` does."""
+        return self._ordered("POST", path, _Body(form, content_type), key="", deadline=deadline).content
+
+    def _ordered(
+        self, method: str, path: str, body: _Body, *, key: str, deadline: Deadline, reserve: float = 0.0
+    ) -> _Answer:
+        """Send an order, and return its answer if it was carried out. Raises as `post` does."""
+        try:
+            answer = self._send(method, path, body, key=key, deadline=deadline, reserve=reserve)
+        except NoAnswer as reason:
+            self._log("not answered", method, path, None, reason=str(reason))
+            raise NotAnswered from None
+        if answer.is_refusal or answer.had_no_effect:
+            self._log("order refused", method, path, answer)
+            raise Refused(answer.status, answer.error_codes)
+        if not answer.is_success:
+            self._lose(method, path, answer)
+        return answer
+
     def _send(
-        self, method: str, path: str, body: bytes, *, key: str, deadline: Deadline, reserve: float = 0.0
+        self, method: str, path: str, body: _Body, *, key: str, deadline: Deadline, reserve: float = 0.0
     ) -> _Answer:
         """Send a request as soon as the rate limit allows it, and again if it is refused for the limit.
 
@@ -222,7 +275,7 @@ class CheckoutClient:
                 return answer
             bucket.empty(reset=answer.reset)
 
-    def _counted(self, method: str, path: str, body: bytes, *, key: str, timeout: float) -> _Answer:
+    def _counted(self, method: str, path: str, body: _Body, *, key: str, timeout: float) -> _Answer:
         """Make a call that the breaker counts."""
         try:
             answer = self._exchange(method, path, body, key=key, timeout=timeout)
@@ -234,30 +287,39 @@ class CheckoutClient:
         self.breaker.record(is_answered=answer.status < HTTPStatus.INTERNAL_SERVER_ERROR)
         return answer
 
+    def status_of_lookup(self) -> int:
+        """Look up a payment that doesn't exist, and return the status of the answer. Neither limited nor counted.
+
+        :raises NoAnswer: there is none
+        """
+        return self._exchange("GET", HARMLESS, _Body(), key="", timeout=self._access.timeout).status
+
     def _is_answered(self) -> bool:
-        """Look up a payment that doesn't exist, and return whether Checkout.com answers and accepts our key."""
+        """Return whether Checkout.com answers and accepts our key."""
         try:
-            answer = self._exchange("GET", HARMLESS, b"", key="", timeout=self._access.timeout)
+            status = self.status_of_lookup()
         except NoAnswer:
             return False
-        return answer.status < HTTPStatus.INTERNAL_SERVER_ERROR and answer.status not in OUR_FAULT
+        return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in OUR_FAULT
 
-    def _exchange(self, method: str, path: str, body: bytes, *, key: str, timeout: float) -> _Answer:
+    def _exchange(self, method: str, path: str, body: _Body, *, key: str, timeout: float) -> _Answer:
         headers = {"Authorization": f"Bearer {self._access.secret_key}", "Accept": "application/json"}
-        if body:
-            headers |= {"Content-Type": "application/json", "Cko-Idempotency-Key": key}
-        request = HttpRequest(method, self._access.url + path, headers, body)
+        if body.content:
+            headers["Content-Type"] = body.type
+        if key:
+            headers["Cko-Idempotency-Key"] = key
+        request = HttpRequest(method, self._access.url + path, headers, body.content)
         answer = self._transport.call(request, timeout=timeout)
         request_id = identifier_text(answer.headers.get("Cko-Request-Id"), length=64)
-        retry_after = answer.headers.get("Retry-After") or ""
-        return _Answer(answer.status, request_id, _parsed(answer.body), retry_after)
+        retry_after, location = (answer.headers.get(name) or "" for name in ("Retry-After", "Location"))
+        return _Answer(answer.status, request_id, _parsed(answer.body), retry_after, location)
 
     def _lose(self, method: str, path: str, answer: _Answer | None = None, *, reason: str = "") -> NoReturn:
         self._log("no definite answer", method, path, answer, reason=reason)
         raise AnswerLost
 
     def _log(self, event: str, method: str, path: str, answer: _Answer | None, **more: str) -> None:
-        """Log a call without its body and query: what staff tell Checkout.com's support."""
+        """Log a call without its body and query: what Checkout.com's support asks for."""
         if answer is not None:
             more |= {"request_id": answer.request_id, "error_codes": " ".join(answer.error_codes)}
             more |= {"status": str(answer.status)}

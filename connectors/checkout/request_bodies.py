@@ -45,6 +45,29 @@ def payment(order: CardOrder, *, card: Card, channel: str, city: str) -> Documen
     return _without_empty(body)
 
 
+def page(order: CardOrder, *, channel: str, city: str, country: str) -> Document:
+    """Return a hosted page for a payment. `country` is that of the business, because the payer's isn't known.
+
+    `allow_payment_methods` isn't sent: the published document can't be followed, because its list may only be one word.
+    """
+    body = {
+        "amount": order.amount,
+        "currency": order.currency,
+        "reference": reference_of(order.id),
+        "capture": order.captures_at_once,
+        "3ds": _three_ds(order),
+        "success_url": order.return_url,
+        "failure_url": order.return_url,
+        "cancel_url": order.return_url,
+        "payment_ip": _ipv4(order.payer.ip_address),
+        "customer": _customer(order),
+        "billing": {"address": {"country": country}},
+        "billing_descriptor": _descriptor(order.descriptor, city),
+        "processing_channel_id": channel,
+    }
+    return _without_empty(body)
+
+
 def operation(order: OperationOrder) -> Document:
     """Return a capture, void or refund. A capture releases the rest."""
     body: Document = {"reference": reference_of(order.id)}

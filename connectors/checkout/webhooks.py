@@ -1,6 +1,6 @@
 """Webhooks of Checkout.com: a signature of the raw body by the workflow's own key, and an event's members.
 
-Nothing in an event tells the environment. Its account is the processing channel, where it names one.
+Nothing in an event names the environment. Its account is the processing channel, where it names one.
 """
 
 import re
@@ -14,8 +14,9 @@ from connectors.protocol import Document, Effect, text_at
 
 EVENT_ID = re.compile(r"evt_[0-9a-z]{20,40}\Z")
 ASKED = "payment_pending"  # the payer was sent to the issuer's page
+REFUNDED = "payment_refunded"
 QUERIED = ("payment_", "card_verified", "card_verification_declined")  # beginnings of kinds
-KEPT = ("dispute_",)
+DISPUTES = "dispute_"
 
 REFERENCES = (
     ("data", "reference"),
@@ -52,7 +53,9 @@ class CheckoutWebhooks:
             return Effect.QUERY_UNLESS_WITH_PAYER
         if kind.startswith(QUERIED):
             return Effect.QUERY
-        return Effect.KEEP if kind.startswith(KEPT) else Effect.UNKNOWN
+        if kind.startswith(DISPUTES):
+            return Effect.DISPUTE
+        return Effect.UNKNOWN
 
     def account_of(self, document: Document) -> str:
         return text_at(document, "data", "processing_channel_id")
@@ -62,6 +65,22 @@ class CheckoutWebhooks:
 
     def references(self, document: Document) -> list[str]:
         return [text_at(document, *path) for path in REFERENCES]
+
+    def payment_of(self, references: Sequence[str]) -> str:
+        return next((each for each in references if each.startswith("pay_")), "")
+
+    def refund_of(self, kind: str, references: Sequence[str]) -> str:
+        actions = [each for each in references if each.startswith("act_")]
+        return actions[0] if actions and kind == REFUNDED else ""
+
+    def transfer(self, document: Document) -> str:
+        return ""
+
+    def is_transfer_rejected(self, kind: str) -> bool:
+        return False
+
+    def case(self, document: Document) -> str:
+        return text_at(document, "data", "id")
 
     def own_id(self, reference: str) -> UUID | None:
         return id_of(reference)

@@ -114,11 +114,46 @@ class PaystackClient:
             f"GET {endpoint or path}", HttpRequest("GET", self._url + target, self._headers), until
         )
 
-    def post(self, path: str, document: Mapping[str, Any], *, until: Deadline) -> Answer:
+    def post(self, path: str, document: Mapping[str, Any], *, until: Deadline, endpoint: str = "") -> Answer:
         """Send something. Raises as `get` does."""
         headers = self._headers | {"Content-Type": "application/json"}
         request = HttpRequest("POST", self._url + path, headers, json.dumps(document).encode())
-        return self._call(f"POST {path}", request, until)
+        return self._call(f"POST {endpoint or path}", request, until)
+
+    def put(self, path: str, document: Mapping[str, Any], *, until: Deadline, endpoint: str) -> Answer:
+        """Change something. Raises as `get` does."""
+        headers = self._headers | {"Content-Type": "application/json"}
+        request = HttpRequest("PUT", self._url + path, headers, json.dumps(document).encode())
+        return self._call(f"PUT {endpoint}", request, until)
+
+    def upload(self, url: str, content: bytes, *, content_type: str, until: Deadline) -> None:
+        """Upload a file to an address that Paystack gave, without our key.
+
+        :raises AnswerLost: it isn't a safe address, or the upload failed
+        """
+        is_safe = url.startswith(("https://", f"{self._url}/"))
+        request = HttpRequest("PUT", url, {"Content-Type": content_type}, content)
+        try:
+            answer = self._http.call(request, timeout=until.left()) if is_safe else None
+        except NoAnswer:
+            answer = None
+        if answer is None or answer.status != HTTPStatus.OK:
+            log.warning("file not uploaded for Paystack", status=answer and answer.status)
+            raise AnswerLost
+
+    def own(self, found: Any) -> dict[str, Any]:
+        """Return an object of the configured integration and of the key's environment, where it names them.
+
+        :raises RailBlocked: it belongs to another one
+        :raises AnswerLost: it is no object
+        """
+        if not isinstance(found, dict):
+            raise AnswerLost
+        if str(found.get("integration", settings.PAYSTACK_INTEGRATION)) != settings.PAYSTACK_INTEGRATION:
+            raise RailBlocked(codes.OTHER_INTEGRATION)
+        if found.get("domain", self.domain) != self.domain:
+            raise RailBlocked(codes.OTHER_DOMAIN)
+        return found
 
     def _call(self, endpoint: str, request: HttpRequest, until: Deadline) -> Answer:
         """Make a call as soon as the rate limit allows it, and once again after a short one: a 429 had no effect.

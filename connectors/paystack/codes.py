@@ -35,7 +35,27 @@ DUPLICATE_WORDS = ("already", "duplicate", "unique")  # any of them, beside "ref
 MISSING_CODES = frozenset({"transfer_not_found"})
 MISSING_TEXTS = ("transfer not found",)
 
+MISSING_TRANSACTION_CODES = frozenset({"transaction_not_found"})
+MISSING_TRANSACTION_TEXTS = (
+    "transaction reference not found",
+    "transaction not found",
+    "transaction reference is invalid",
+)
+
 INVALID_BANK_CODES = frozenset({"invalid_bank_code"})
+
+# Accounts that Paystack opens ---------------------------------------------------------------------------
+
+TO_ACCOUNT, TO_SESSION = "dedicated_nuban", "bank_transfer"  # channels of transactions
+ARRIVED = frozenset({"success", "reversed", "reversal-pending"})  # a refund follows a success
+BANKS_OF_ACCOUNTS = {"access-bank": "044", "wema-bank": "035"}  # CBN codes by slug
+ACCOUNT_TEXTS = {
+    "identified": "Paystack wants this business to have its customers identified (betting, financial and general services). "
+    "Accounts for it aren't supported here.",
+    "validated": "Paystack wants this business to have its customers identified (betting, financial and general services). "
+    "Accounts for it aren't supported here.",
+    "maximum number": "The limit of dedicated accounts is reached. Ask Paystack's support to raise it.",
+}
 
 # Statuses of a transfer ------------------------------------------------------------------------------
 
@@ -99,6 +119,30 @@ def is_duplicate(code: str, message: str) -> bool:
 
 def is_missing(code: str, message: str) -> bool:
     return code in MISSING_CODES or _has_any(message, MISSING_TEXTS)
+
+
+def is_missing_transaction(code: str, message: str) -> bool:
+    """Return whether an error says that there is no transaction with this reference.
+
+    >>> is_missing_transaction("", "Transaction reference not found."), is_missing_transaction("", "Invalid key")
+    (True, False)
+    """
+    return code in MISSING_TRANSACTION_CODES or _has_any(message, MISSING_TRANSACTION_TEXTS)
+
+
+def is_open_refund(message: str) -> bool:
+    """Return whether an error says that another refund of the transaction is open."""
+    return "refund already exist" in message.lower()
+
+
+def account_refusal(message: str) -> str:
+    """Return what staff have to do about an account that isn't opened, or what Paystack says.
+
+    >>> account_refusal("Maximum number of dedicated accounts reached")
+    "The limit of dedicated accounts is reached. Ask Paystack's support to raise it."
+    """
+    found = (advice for text, advice in ACCOUNT_TEXTS.items() if text in message.lower())
+    return next(found, f"Paystack refuses the account: {message}")
 
 
 def _has_any(message: str, texts: tuple[str, ...]) -> bool:

@@ -14,6 +14,9 @@ from kit.money.money import money
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
 
 MOST_NAMES = 10  # of banks that Paystack doesn't have
+NO_FALLBACK_EMAIL = (
+    "Set PAYSTACK_FALLBACK_EMAIL, or let every payment link ask for an e-mail address: Paystack needs one."
+)
 
 
 def examine() -> Iterator[Remark]:
@@ -82,6 +85,17 @@ def _transfers(name: str, client: PaystackClient) -> Iterator[Remark]:
     yield Remark(name, "Transfers can be looked up.")
 
 
+def _cards(name: str, client: PaystackClient) -> Iterator[Remark]:
+    """Look up a reference that no card payment has."""
+    try:
+        client.get(f"/transaction/verify/{uuid4().hex}", endpoint="/transaction/verify", until=_deadline())
+    except Refused as refused:
+        if not codes.is_missing_transaction(refused.code, refused.message):
+            raise
+    lacks_email = settings.CARD_ACQUIRER == "paystack" and not settings.PAYSTACK_FALLBACK_EMAIL
+    yield Remark(name, "Card payments can be looked up.", NO_FALLBACK_EMAIL if lacks_email else "")
+
+
 def _banks(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Find banks of ours that Paystack doesn't have. Payouts to them fail."""
     missing = bank_codes.read(client, until=_deadline()).missing()
@@ -96,8 +110,38 @@ def _banks(name: str, client: PaystackClient) -> Iterator[Remark]:
     )
 
 
+def _accounts(name: str, client: PaystackClient) -> Iterator[Remark]:
+    """Find out whether Paystack opens accounts for this business, if that is what opens ours."""
+    if settings.ACCOUNT_PROVIDER != "paystack":
+        return
+    rows = client.get("/dedicated_account/available_providers", until=_deadline()).data
+    slugs = [str(row.get("provider_slug")) for row in rows or () if isinstance(row, dict)]
+    wanted = settings.PAYSTACK_PREFERRED_BANK
+    if not slugs or (wanted and wanted not in slugs):
+        said = f"Paystack opens accounts at {', '.join(slugs) or 'no bank'}, not at {wanted or 'any'}."
+        yield Remark(
+            name, said, "Correct PAYSTACK_PREFERRED_BANK, or ask Paystack's support.", is_broken=True
+        )
+        return
+    yield Remark(
+        name,
+        f"Paystack opens accounts at {', '.join(slugs)}.",
+        "If Paystack has your business under betting, financial or general services, its customers must be identified, "
+        "which isn't supported: static accounts then stay inactive."
+        if client.domain == "live"
+        else "",
+    )
+
+
 def _deadline() -> Deadline:
     return Deadline(settings.PAYSTACK_TIMEOUT)
 
 
-CHECKS = {"balance": _balance, "integration": _integration, "transfers": _transfers, "banks": _banks}
+CHECKS = {
+    "balance": _balance,
+    "integration": _integration,
+    "transfers": _transfers,
+    "cards": _cards,
+    "banks": _banks,
+    "accounts": _accounts,
+}

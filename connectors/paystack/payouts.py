@@ -14,7 +14,7 @@ from django.conf import settings
 
 from connectors.paystack import codes
 from connectors.paystack.bank_codes import BankList
-from connectors.paystack.client import Answer, Deadline, PaystackClient, Refused
+from connectors.paystack.client import Deadline, PaystackClient, Refused
 from connectors.paystack.refusal_counter import RefusalCounter
 from kit.connectors.capabilities import Capabilities
 from kit.connectors.connector_metrics import RAIL_DIFFERENCES
@@ -81,7 +81,7 @@ class PaystackBank:
             return self._answer(order, found)
         raise NotReceived(resend_after=RESEND_AFTER)
 
-    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
+    def account_name(self, *, account_number: str, nip_code: str, given_name: str = "") -> str | None:
         if not self._enquiries.acquire(blocking=False):
             raise AnswerLost
         try:
@@ -116,7 +116,7 @@ class PaystackBank:
             "bank_code": bank_code,
             "currency": order.currency,
         }
-        recipient = self._ours(self._client.post("/transferrecipient", document, until=until))
+        recipient = self._client.own(self._client.post("/transferrecipient", document, until=until).data)
         details = recipient.get("details")
         told = details.get("account_number") if isinstance(details, dict) else None
         if told != order.account_number or not isinstance(recipient.get("recipient_code"), str):
@@ -132,7 +132,7 @@ class PaystackBank:
             "reference": order.id.hex,
             "reason": order.narration[:REASON_LENGTH],
         }
-        return self._ours(self._client.post("/transfer", document, until=until))
+        return self._client.own(self._client.post("/transfer", document, until=until).data)
 
     def _find(self, order: PayoutOrder, until: Deadline) -> dict[str, Any] | None:
         """Return the transfer with an order's reference and its recipient's account, or None if Paystack has none.
@@ -141,7 +141,7 @@ class PaystackBank:
         """
         path = f"/transfer/verify/{order.id.hex}"
         try:
-            found = self._ours(self._client.get(path, endpoint="/transfer/verify", until=until))
+            found = self._client.own(self._client.get(path, endpoint="/transfer/verify", until=until).data)
         except Refused as refused:
             if codes.is_missing(refused.code, refused.message):
                 return None
@@ -158,21 +158,6 @@ class PaystackBank:
             return "account_number"
         is_same_bank = details.get("bank_code") == self._banks.find(order.nip_code, until=until)
         return "" if is_same_bank else "bank_code"
-
-    def _ours(self, answer: Answer) -> dict[str, Any]:
-        """Return an object of the configured integration and of the key's environment, where it names them.
-
-        :raises RailBlocked: it belongs to another one
-        :raises AnswerLost: it is no object
-        """
-        found = answer.data
-        if not isinstance(found, dict):
-            raise AnswerLost
-        if str(found.get("integration", settings.PAYSTACK_INTEGRATION)) != settings.PAYSTACK_INTEGRATION:
-            raise RailBlocked(codes.OTHER_INTEGRATION)
-        if found.get("domain", self._client.domain) != self._client.domain:
-            raise RailBlocked(codes.OTHER_DOMAIN)
-        return found
 
     def _answer(
         self, order: PayoutOrder, transfer: dict[str, Any], *, is_accepted: bool = False
@@ -193,6 +178,7 @@ class PaystackBank:
             return RailAnswer(
                 outcome=outcomes.COMPLETED,
                 acquirer_transaction_id=_identifier(transfer),
+                cost=_cost(transfer),
                 is_accepted=is_accepted,
             )
         if status in codes.FAILED:
@@ -257,6 +243,12 @@ def _difference(order: PayoutOrder, member: str) -> AnswerLost:
     RAIL_DIFFERENCES.labels(PaystackBank.name).inc()
     log.error("a transfer at Paystack differs from its payout", id=str(order.id), differs=member)
     return AnswerLost()
+
+
+def _cost(transfer: dict[str, Any]) -> int | None:
+    """Return what Paystack charges us for a transfer, in kobo, or None if it doesn't say."""
+    told = transfer.get("fee_charged")
+    return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else None
 
 
 def _identifier(transfer: dict[str, Any]) -> str:

@@ -10,6 +10,8 @@ from uuid import UUID
 
 from django.conf import settings
 
+from connectors.paystack.accounts import account_of_email
+from connectors.paystack.codes import TO_ACCOUNT, TO_SESSION
 from connectors.protocol import Document, Effect, text_at
 
 OWN_REFERENCE = re.compile(r"[0-9a-f]{32}\Z")
@@ -17,7 +19,8 @@ LIVE_KEY = "sk_live_"
 LIVE = "live"
 
 QUERIED = ("charge.success", "charge.failed", "transfer.", "refund.", "bank.transfer.rejected")  # beginnings
-KEPT = ("charge.dispute.", "dedicatedaccount.assign.", "customeridentification.")
+DISPUTES = "charge.dispute."
+KEPT = ("dedicatedaccount.assign.", "customeridentification.")
 
 REFERENCES = (
     ("data", "reference"),
@@ -32,6 +35,7 @@ REFERENCES = (
     ("data", "customer", "customer_code"),
 )
 DOMAINS = (("data", "domain"), ("data", "customer", "domain"))
+EMAILS = (("data", "customer", "email"),)  # with our id of a virtual account as its tag
 INTEGRATIONS = (
     ("data", "integration"),
     ("data", "integration", "id"),
@@ -61,6 +65,8 @@ class PaystackWebhooks:
     def effect_of(self, kind: str) -> Effect:
         if kind.startswith(QUERIED):
             return Effect.QUERY
+        if kind.startswith(DISPUTES):
+            return Effect.DISPUTE
         return Effect.KEEP if kind.startswith(KEPT) else Effect.UNKNOWN
 
     def account_of(self, document: Document) -> str:
@@ -71,7 +77,27 @@ class PaystackWebhooks:
         return told != "" and (told == LIVE) != self.signing_keys()[0].startswith(LIVE_KEY)
 
     def references(self, document: Document) -> list[str]:
-        return [text_at(document, *path) for path in REFERENCES]
+        tagged = (account_of_email(text_at(document, *path)) for path in EMAILS)
+        return [*(each.hex for each in tagged if each), *(text_at(document, *path) for path in REFERENCES)]
+
+    def refund_of(self, kind: str, references: Sequence[str]) -> str:
+        return ""
+
+    def transfer(self, document: Document) -> str:
+        kind = self.kind(document)
+        if kind == "bank.transfer.rejected":
+            return text_at(document, "data", "bank_transfer", "transaction_id")
+        is_transfer = text_at(document, "data", "channel") in {TO_ACCOUNT, TO_SESSION}
+        return text_at(document, "data", "reference") if kind == "charge.success" and is_transfer else ""
+
+    def is_transfer_rejected(self, kind: str) -> bool:
+        return kind == "bank.transfer.rejected"
+
+    def payment_of(self, references: Sequence[str]) -> str:
+        return ""
+
+    def case(self, document: Document) -> str:
+        return text_at(document, "data", "id")
 
     def own_id(self, reference: str) -> UUID | None:
         return UUID(reference) if OWN_REFERENCE.match(reference) else None

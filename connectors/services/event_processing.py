@@ -2,7 +2,8 @@
 
 An event is a hint. The first attempt makes the query due that `payments.services.rails.requery` repeats anyway, so a
 forged, late, repeated or reordered event changes nothing that a query would not. Later attempts only look whether the
-query was answered. A failed payment that is watched is looked at instead. The table is the queue: any worker takes the
+query was answered. A watched payment is looked at instead, and one that an event shows to have a second charge is watched. About
+a bank transfer to a virtual account, a question is written that another job sends. The table is the queue: any worker takes the
 next event that is due, and a killed one leaves it due.
 The event's row is locked first, then only rows that no other transaction holds, so that nothing waits.
 """
@@ -19,19 +20,26 @@ from django.db import transaction as database
 
 from connectors.metrics import EVENTS
 from connectors.models import ProviderEvent
-from connectors.protocol import Effect
+from connectors.protocol import Effect, ProviderWebhooks
 from connectors.registry import WEBHOOKS
-from connectors.services.event_subjects import find_subject
+from connectors.services.event_subjects import find_payment, find_subject, names_virtual_account
+from disputes.models import Dispute
+from disputes.services.rails import case_queries
 from kit.db.clock import database_now
+from kit.files import bounded_json
 from kit.text.exception_summaries import summary_of
-from payments.models import Challenge, Transaction
+from payments.models import CardOperation, Challenge, Transaction
+from payments.rules.dispute_words import LONGEST_CASE_NUMBER
 from payments.services import watches
 from payments.services.cards import challenges
 from payments.services.rails.rail_queries import early_queries
+from virtual_accounts.models import ProviderMessage
+from virtual_accounts.services import provider_messages
 
 log = structlog.get_logger("sluice.provider_events")
 
-Result = ProviderEvent.Result
+Result, Awaiting = ProviderEvent.Result, Transaction.Awaiting
+Message = ProviderMessage.Kind
 
 # Before each further attempt. After the last one, only the query's own schedule continues.
 INTERVALS = (
@@ -95,6 +103,16 @@ def _verdict(event: ProviderEvent, *, now: datetime) -> Verdict:
         return Verdict(Result.UNKNOWN_KIND)
     if webhooks and event.account and webhooks.own_account() not in {"", event.account}:
         return Verdict(Result.OTHER_ACCOUNT)
+    if webhooks and effect is Effect.DISPUTE:
+        return _ask_about_case(event, webhooks, now=now)
+    if webhooks and (transfer := webhooks.transfer(bounded_json.loads(bytes(event.body).decode()))):
+        return _ask_about_transfer(event, transfer, webhooks, now=now)
+    return _verdict_on_transaction(event, effect, webhooks, now=now)
+
+
+def _verdict_on_transaction(
+    event: ProviderEvent, effect: Effect, webhooks: ProviderWebhooks | None, *, now: datetime
+) -> Verdict:
     subject = find_subject(event)
     if subject is not None:
         event.transaction, event.operation = subject.transaction, subject.operation
@@ -104,7 +122,70 @@ def _verdict(event: ProviderEvent, *, now: datetime) -> Verdict:
         return Verdict(Result.NOT_OURS, is_final=event.attempts + 1 >= ATTEMPTS_TO_FIND)
     if effect is Effect.QUERY and not _end_wait_for_payer(subject.transaction, now=now):
         return Verdict(Result.NOT_ANSWERED, is_final=False)
+    if webhooks and _is_beside(subject.transaction, webhooks.payment_of(event.references)):
+        watches.watch_for_second_charge(subject.transaction, now=now)
+    if webhooks and subject.operation:
+        _alarm_if_refunded_again(subject.operation, webhooks.refund_of(event.kind, event.references))
     return _query(event, subject.transaction, now=now)
+
+
+def _alarm_if_refunded_again(refund: CardOperation, paid: str) -> None:
+    """Alarm staff if an event is about another refund than the one that decided ours: a repeat, and its late original.
+
+    Nothing takes a refund back, and the ledger has it once. A statement shows the second one as a break.
+    """
+    known = refund.acquirer_reference if refund.status == CardOperation.Status.SUCCESS else ""
+    if known and paid and paid != known:
+        log.error("refund paid twice", id=str(refund.pk), refund=paid)
+
+
+def _is_beside(transaction: Transaction, payment: str) -> bool:
+    """Return whether an event is about another payment than the one that decided the transaction."""
+    known = transaction.acquirer_reference
+    is_undecided = transaction.awaiting in {Awaiting.RAIL, Awaiting.REVERSAL, Awaiting.PAYER}
+    return bool(known and payment) and payment != known and not is_undecided
+
+
+def _ask_about_transfer(
+    event: ProviderEvent, transfer: str, webhooks: ProviderWebhooks, *, now: datetime
+) -> Verdict:
+    """Have the provider asked about a bank transfer to a virtual account of ours, and then wait for its answer."""
+    if not names_virtual_account(event):
+        return Verdict(Result.NOT_OURS, is_final=event.attempts + 1 >= ATTEMPTS_TO_FIND)
+    account = f"{event.provider}:{webhooks.own_account()}"
+    if event.asked_at is None:
+        kind = Message.REJECT if webhooks.is_transfer_rejected(event.kind) else Message.LOOKUP
+        provider_messages.ask(transfer, provider_account=account, kind=kind, at=now, now=now)
+        event.asked_at = now
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    if provider_messages.is_asked(transfer, provider_account=account, now=now):
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    event.transaction = find_payment(event)
+    changed = _changes(event.transaction, since=event.asked_at) if event.transaction else "transfer looked up"
+    return Verdict(Result.QUERIED, changed)
+
+
+def _ask_about_case(event: ProviderEvent, webhooks: ProviderWebhooks, *, now: datetime) -> Verdict:
+    """Have the provider asked about the case that an event names, and then wait for its answer."""
+    subject = find_subject(event)
+    event.transaction = subject.transaction if subject else None
+    number = webhooks.case(bounded_json.loads(bytes(event.body).decode()))[:LONGEST_CASE_NUMBER]
+    if not number:
+        return Verdict(Result.NOT_OURS)
+    account = f"{event.provider}:{webhooks.own_account()}"
+    if event.asked_at is None:
+        case_queries.make_due(number, connector=event.provider, account=account, now=now)
+        event.asked_at = now
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    case = {"connector": event.provider, "account": account, "case_number": number}
+    if not case_queries.is_answered(**case, since=event.asked_at):
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    dispute = Dispute.objects.filter(**case).order_by("id").select_related("transaction").last()
+    if dispute is None:
+        return Verdict(Result.NOT_OURS)
+    event.transaction = dispute.transaction
+    steps = dispute.steps.filter(at__gte=event.asked_at).order_by("id").values_list("kind", flat=True)
+    return Verdict(Result.QUERIED, f"dispute: {', '.join(steps) or 'nothing changed'}")
 
 
 def _end_wait_for_payer(transaction: Transaction, *, now: datetime) -> bool:
@@ -112,7 +193,7 @@ def _end_wait_for_payer(transaction: Transaction, *, now: datetime) -> bool:
 
     Return False if that has to be tried again later, because the row is locked.
     """
-    if transaction.awaiting != Transaction.Awaiting.PAYER:
+    if transaction.awaiting != Awaiting.PAYER:
         return True
     if not Transaction.objects.select_for_update(skip_locked=True).filter(pk=transaction.pk):
         return False
@@ -142,7 +223,7 @@ def _without_query(event: ProviderEvent, transaction: Transaction, *, now: datet
     if event.attempts and event.outcome == LOOKED_AT:
         return Verdict(Result.QUERIED, LOOKED_AT)  # and the watch has ended
     # One that is with its payer is queried after he comes back.
-    is_with_payer = transaction.awaiting == Transaction.Awaiting.PAYER
+    is_with_payer = transaction.awaiting == Awaiting.PAYER
     return Verdict(Result.NOTHING_OPEN, is_final=not is_with_payer)
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from connectors.models import ProviderEvent
 from payments.models import CardOperation, Transaction
+from virtual_accounts.models import Session, VirtualAccount
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,37 @@ def find_subject(event: ProviderEvent) -> Subject | None:
         if event.provider == (operation.connector or operation.transaction.connector):
             return Subject(operation.transaction, operation)
     found = Transaction.objects.filter(pk__in=ids, connector=event.provider).first()
-    return Subject(found) if found else None
+    return Subject(found) if found else _find_return(event, ids)
+
+
+def _find_return(event: ProviderEvent, ids: list[UUID]) -> Subject | None:
+    """Return the open refund or return of a transfer to the virtual account that an event names, or None."""
+    returns = f"{event.provider}_returns"
+    refund = (
+        CardOperation.objects.unanswered()
+        .filter(connector=returns, transaction__session__account__in=ids)
+        .select_related("transaction")
+        .first()
+    )
+    if refund is not None:
+        return Subject(refund.transaction, refund)
+    owners = VirtualAccount.objects.filter(pk__in=ids).values("business")
+    payout = Transaction.objects.unanswered().filter(connector=returns, business__in=owners).first()
+    return Subject(payout) if payout else None
+
+
+def names_virtual_account(event: ProviderEvent) -> bool:
+    """Return whether an event names a virtual account of ours, or a session that its provider opened."""
+    ids = list(_ids(event.references))
+    return bool(
+        VirtualAccount.objects.filter(pk__in=ids).exists() or Session.objects.filter(pk__in=ids).exists()
+    )
+
+
+def find_payment(event: ProviderEvent) -> Transaction | None:
+    """Return the payment of the session that an event names, or None."""
+    found: Transaction | None = Transaction.objects.filter(session__in=list(_ids(event.references))).first()
+    return found
 
 
 def _ids(references: list[str]) -> Iterator[UUID]:

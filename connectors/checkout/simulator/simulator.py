@@ -237,6 +237,8 @@ class Simulator:
         self.outbox.publish(event, subject=payment.id, data=data, at=moment)
         if event == "payment_captured" and payment.card.is_disputed:
             self.account.later(tables.DISPUTE_DELAY, partial(self._open_dispute, payment), since=moment)
+        elif event == "payment_captured" and tables.is_disputed(payment.captured):
+            self.account.later(tables.DISPUTED_AFTER, partial(self._open_dispute, payment), since=moment)
 
     def _open_dispute(self, payment: Payment, due: datetime) -> None:
         self.disputes.open(payment, at=due)

@@ -102,6 +102,8 @@ CODE_WITH_RECOMMENDATION = "20020"
 
 DISPUTED = ("4242424242424242", "1/2099", "100", 1040, "GBP")  # disputed within five minutes of the capture
 DISPUTE_DELAY = 300  # seconds
+# A trigger of the simulator only: a payment of such an amount is disputed after its capture.
+DISPUTED_ENDING, SMALLEST_DISPUTED, DISPUTED_AFTER = 77, 10_000, 10.0
 
 
 class Authentication(NamedTuple):
@@ -195,3 +197,8 @@ def scheme(number: str) -> str:
     if number.startswith("4"):
         return "Visa"
     return "American Express" if number.startswith(("34", "37")) else "Mastercard"
+
+
+def is_disputed(captured: int) -> bool:
+    """Return whether a captured amount asks for a dispute."""
+    return captured >= SMALLEST_DISPUTED and captured % 100 == DISPUTED_ENDING

@@ -3,7 +3,7 @@
 import hmac
 from http import HTTPStatus
 
-from connectors.paystack.simulator import bank_transfers, tables, transactions
+from connectors.paystack.simulator import bank_transfers, disputes, tables, transactions
 from connectors.paystack.simulator.answers import (
     Answer,
     Document,
@@ -164,6 +164,7 @@ def pass_step(integration: Integration, made: Transaction, step: Step) -> None:
 def _finish(integration: Integration, made: Transaction) -> None:
     if made.result == "approved":
         transactions.succeed(integration, made)
+        disputes.dispute_by_amount(integration, made)
     elif made.result == "timeout":
         transactions.fail(integration, made, "transaction_timeout", status="timeout")
     else:

@@ -16,7 +16,7 @@ from connectors.paystack.simulator.answers import (
     within,
 )
 from connectors.paystack.simulator.integration import Integration
-from connectors.paystack.simulator.records import Dispute
+from connectors.paystack.simulator.records import Dispute, Transaction
 
 OPEN = {"awaiting-merchant-feedback", "awaiting-bank-feedback", "pending"}
 LOST = {"merchant-accepted", "auto-accepted"}
@@ -66,6 +66,17 @@ def open_dispute(
     integration.schedule.add(tables.REMINDER_SECONDS, lambda: _remind(integration, made))
     integration.schedule.add(tables.DISPUTE_SECONDS, lambda: _accept_automatically(integration, made))
     return made.id
+
+
+def dispute_by_amount(integration: Integration, paid: Transaction) -> None:
+    """Have a card payment disputed soon, if its amount asks for it."""
+    if paid.amount >= tables.SMALLEST_DISPUTED and paid.amount % 100 == tables.DISPUTED_ENDING:
+        integration.schedule.add(tables.DISPUTED_AFTER, lambda: _dispute_if_charged(integration, paid))
+
+
+def _dispute_if_charged(integration: Integration, paid: Transaction) -> None:
+    if transactions.status(integration, paid) == "success":
+        open_dispute(integration, reference=paid.reference, category="fraud")
 
 
 def _remind(integration: Integration, about: Dispute) -> None:
@@ -126,7 +137,7 @@ def document(integration: Integration, shown: Dispute, shape: str = "dispute") -
     payer = None if shape == "dispute_list" else {"international_format_phone": None}
     return {
         "id": shown.id,
-        "refund_amount": shown.amount,
+        "refund_amount": shown.amount if shown.shown_amount is None else shown.shown_amount,
         "currency": shown.transaction.currency,
         "status": shown.status,
         "resolution": shown.resolution,
@@ -184,6 +195,21 @@ def _set_amount(changed: Dispute, value: Any) -> None:
     changed.amount = amount
 
 
+def _decide_by_words(integration: Integration, answered: Dispute, message: str) -> None:
+    """Have the bank decide soon, if a line of the message says how. The last one counts."""
+    words = [line.strip() for line in message.splitlines() if line.strip() in tables.DECISIONS]
+    if words:
+        resolution = tables.DECISIONS[words[-1]]
+        integration.schedule.add(
+            tables.DECIDED_AFTER, lambda: _end_if_open(integration, answered, resolution)
+        )
+
+
+def _end_if_open(integration: Integration, answered: Dispute, resolution: str) -> None:
+    if answered.status in OPEN:
+        _end(integration, answered, resolution)
+
+
 def upload_url(integration: Integration, request: Request) -> Answer:
     """Give an address for a file. It is valid for 30 minutes."""
     _by_id(integration, request)
@@ -210,14 +236,17 @@ def resolve(integration: Integration, request: Request) -> Answer:
         raise Refused("missing")
     if request.text("resolution") == "merchant-accepted":
         _set_amount(answered, request.body["refund_amount"])
+    elif integration.variants["declined_amount"] == "replaced":
+        answered.shown_amount = whole_amount(request.body["refund_amount"])
     answered.attachments = request.text("uploaded_filename") or None
     _say(integration, answered, MERCHANT, request.text("message"))
     if (
         request.text("resolution") == "declined"
         and integration.variants["declined_dispute"] == "bank_decides"
     ):
-        answered.status = "awaiting-bank-feedback"
+        answered.status = integration.variants["answered_dispute"]
         _note(integration, answered, MERCHANT)
+        _decide_by_words(integration, answered, request.text("message"))
     else:
         _end(integration, answered, request.text("resolution"))
     shown = document(integration, answered)

@@ -15,6 +15,16 @@ INPUTS = {  # step: inputs of its form
 }
 PAYABLE = {"initialized", "failed", "timeout"}  # a checkout can be resumed after a failure [D1]
 CLOSE = "/simulator/close"
+# Buttons of the simulator's own, each with a test card.
+TEST_CARDS = {
+    "Pay with a test card": ("4084084084084081", "408"),
+    "Pay at the bank": ("4084080000000409", "000"),
+    "Be declined": ("4084080000670037", "787"),
+}
+HEAD = (
+    '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
+)
+STYLE = "body{font:16px/1.5 system-ui;max-width:26rem;margin:3rem auto;padding:0 1rem}button{padding:.5rem .75rem}"
 
 
 def initialize(integration: Integration, request: Request) -> Answer:
@@ -84,7 +94,17 @@ def _checkout_html(paid: Transaction, message: str) -> str:
         f"Pay {paid.currency} {paid.amount // 100:,}.{paid.amount % 100:02}",
         f'<p role="alert">{escape(message)}</p><p>{escape(paid.customer.email)}: {escape(prompt)}</p>'
         f'<form method="post">{inputs}<button name="action" value="{action}">Pay</button> '
-        f'<button name="action" value="cancel">Cancel</button></form>',
+        f'<button name="action" value="cancel">Cancel</button></form>{_test_cards() if action == "card" else ""}',
+    )
+
+
+def _test_cards() -> str:
+    hidden = '<input type="hidden" name="{}" value="{}">'.format
+    return "".join(
+        f'<form method="post">{hidden("number", number)}{hidden("cvv", cvv)}'
+        f"{hidden('expiry_month', '12')}{hidden('expiry_year', '35')}"
+        f'<p><button name="action" value="card">{label}</button></p></form>'
+        for label, (number, cvv) in TEST_CARDS.items()
     )
 
 
@@ -145,9 +165,7 @@ def _form(request: Request) -> dict[str, str]:
 
 
 def _titled(title: str, body: str) -> str:
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>{body}'
-    )
+    return f'<!doctype html><html lang="en">{HEAD}<title>{title}</title><style>{STYLE}</style><h1>{title}</h1>{body}'
 
 
 def html(text: str, status: int = HTTPStatus.OK) -> Answer:

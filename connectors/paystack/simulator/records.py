@@ -134,6 +134,7 @@ class Dispute:
     created_at: datetime
     updated_at: datetime
     due_at: datetime
+    shown_amount: int | None = None  # in answers, where it isn't the disputed one
     status: str = "awaiting-merchant-feedback"
     resolution: str | None = None
     resolved_at: datetime | None = None

@@ -151,6 +151,10 @@ TEST_BANK = "001"  # resolves without limit, and is not in /bank [measured]
 ACCOUNT_LIMIT = 1_000  # [D9]
 SESSION_SECONDS = (15 * 60, 8 * 3600)  # shortest and longest life of a one-time account [D1]
 DISPUTE_SECONDS, REMINDER_SECONDS = 16 * 3600, 4 * 3600  # [H 360014290660]
+# Triggers of the simulator only: a card payment of such an amount is disputed, and a line of the answer decides.
+DISPUTED_ENDING, SMALLEST_DISPUTED = 77, 10_000
+DISPUTED_AFTER, DECIDED_AFTER = 10.0, 60.0  # seconds
+DECISIONS = {"win": "declined", "lose": "auto-accepted"}
 OTP_SECONDS = 30 * 60  # until a transfer that waits for a one-time password is abandoned [D6]
 REQUERY_SECONDS = 600  # [D9]
 TRIES = 3  # wrong codes until a charge fails [?]

@@ -1,6 +1,7 @@
 """Behaviours that no published source decides. The first of each is the documented one, or our best guess."""
 
 VARIANTS: dict[str, tuple[str, ...]] = {
+    "answered_dispute": ("awaiting-bank-feedback", "pending"),  # its status until the bank decides
     "charge_of_initialized": (
         "refused",
         "continued",
@@ -10,6 +11,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
         "transaction_repeated",
     ),  # refusal of a used reference: see `tables.py`
     "charge_codes": ("everywhere", "not_in_charge", "nowhere"),  # gateway_response_code and response_code
+    "declined_amount": ("kept", "replaced"),  # refund_amount, once a merchant has said `declined` and 0
     "declined_dispute": ("bank_decides", "resolved"),  # what a merchant's `declined` leads to
     "dispute_file": ("required", "optional"),  # uploaded_filename, when a dispute is resolved
     "event_fees": ("given", "null"),

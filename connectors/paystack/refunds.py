@@ -1,0 +1,156 @@
+"""Refunds at Paystack: queued, decided later, and without a reference of ours.
+
+The note to the merchant holds our id instead, so a refund whose answer was lost is found by it. Only one refund of a
+transaction is open at a time: another one that isn't sent yet waits for its end.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from connectors.paystack import codes
+from connectors.paystack.client import Deadline, PaystackClient, Refused
+from kit.text.display_names import identifier_text
+from payments.rails.protocol import AnswerLost, NotReceived, OperationOrder, RailAnswer
+from payments.rules import outcomes
+
+log = structlog.get_logger("sluice.paystack")
+
+Document = dict[str, Any]
+
+PROCESSED, FAILED = "processed", "failed"
+NEEDS_ATTENTION = frozenset({"needs-attention", "needs_attention"})
+ASKS_FOR_ACCOUNT = "Paystack needs the payer's bank account: enter it in their dashboard, under Refunds."
+OPEN = frozenset({"pending", "processing"}) | NEEDS_ATTENTION
+RESEND_AFTER = timedelta(seconds=60)  # while a new refund may not be listed
+CLOCK_DIFFERENCE = timedelta(minutes=2)  # between theirs and ours
+MOST_LISTED = 100
+
+
+def send(client: PaystackClient, reference: str, operation: OperationOrder, *, until: Deadline) -> RailAnswer:
+    """Refund a part of the transaction with our reference. Pending without their id: it isn't sent yet, and will be.
+
+    :raises RailBlocked: Paystack refuses our account
+    :raises AnswerLost: the refund may or may not have been queued
+    """
+    if operation.must_wait:
+        return RailAnswer(outcome=outcomes.PROCESSING)
+    document = {"transaction": reference, "amount": operation.amount, "merchant_note": operation.id.hex}
+    try:
+        answer = client.post("/refund", document, until=until)
+    except Refused as refused:
+        return _of_refusal(operation, refused)
+    return _answer(operation, client.own(answer.data))
+
+
+def query(
+    client: PaystackClient, transaction_id: str, operation: OperationOrder, *, until: Deadline
+) -> RailAnswer:
+    """Return the outcome of a refund by their id, else by our note.
+
+    :raises NotReceived: Paystack doesn't have it, so it can be sent again
+    :raises AnswerLost: there is no readable answer, or it may be one of which nothing says that it is ours
+    """
+    if operation.acquirer_reference:
+        path = f"/refund/{operation.acquirer_reference}"
+        try:
+            found = client.get(path, endpoint="/refund/{id}", until=until).data
+        except Refused:
+            raise AnswerLost from None
+        return _answer(operation, client.own(found))
+    listed = of_transaction(client, transaction_id, until=until)
+    ours = next((each for each in listed if each.get("merchant_note") == operation.id.hex), None)
+    if ours is not None:
+        return _answer(operation, ours)
+    if operation.must_wait or any(is_open(each) for each in listed):
+        return RailAnswer(outcome=outcomes.PROCESSING)
+    if any(_may_be(operation, each) for each in listed):
+        log.error("a refund of this amount has no note of ours: compare it at Paystack", id=str(operation.id))
+        raise AnswerLost
+    raise NotReceived(resend_after=RESEND_AFTER)
+
+
+def of_transaction(client: PaystackClient, transaction_id: str, *, until: Deadline) -> list[Document]:
+    """Return the refunds of a transaction, by the number that Paystack gave it. Its reference finds none.
+
+    :raises AnswerLost: there is no readable answer
+    """
+    asked = {"transaction": transaction_id, "perPage": str(MOST_LISTED)}
+    try:
+        found = client.get("/refund", query=asked, until=until).data
+    except Refused:
+        raise AnswerLost from None
+    if not isinstance(found, list):
+        raise AnswerLost
+    return [each for each in map(client.own, found) if _transaction_of(each) in {"", transaction_id}]
+
+
+def is_open(refund: Document) -> bool:
+    return refund.get("status") in OPEN
+
+
+def _answer(operation: OperationOrder, refund: Document) -> RailAnswer:
+    """Return what a refund's status means.
+
+    :raises AnswerLost: its amount isn't ours
+    """
+    number = identifier_text(refund.get("id"), length=64)
+    if refund.get("amount") != operation.amount:
+        log.error("a refund at Paystack differs from ours", id=str(operation.id), refund=number)
+        raise AnswerLost
+    status = refund.get("status")
+    if status == PROCESSED:
+        return RailAnswer(
+            outcome=outcomes.COMPLETED, acquirer_reference=number, acquirer_transaction_id=number
+        )
+    if status == FAILED:
+        return RailAnswer(outcome=outcomes.NOTHING_CHARGED, acquirer_reference=number)
+    if status in NEEDS_ATTENTION:
+        log.error("refund needs attention: Paystack asks for the payer's account", id=str(operation.id))
+    attention = ASKS_FOR_ACCOUNT if status in NEEDS_ATTENTION else ""
+    return RailAnswer(outcome=outcomes.PROCESSING, acquirer_reference=number, attention=attention)
+
+
+def _of_refusal(operation: OperationOrder, refused: Refused) -> RailAnswer:
+    """Return what a refusal means: nothing happened, but it may have been about another refund or our balance."""
+    log.warning("Paystack refuses a refund", id=str(operation.id), code=refused.code, message=refused.message)
+    if codes.is_low_balance(refused.code, refused.message) or codes.is_open_refund(refused.message):
+        return RailAnswer(outcome=outcomes.PROCESSING)  # sent again later
+    return RailAnswer(outcome=outcomes.NOTHING_CHARGED)
+
+
+def _may_be(operation: OperationOrder, refund: Document) -> bool:
+    """Return whether a refund may be ours although it has no note of ours: the note may have been lost there."""
+    is_after = _moment(refund) is None or _moment(refund) >= operation.created_at - CLOCK_DIFFERENCE  # type: ignore[operator]
+    has_note = _is_id(refund.get("merchant_note"))
+    return (
+        is_after
+        and not has_note
+        and refund.get("amount") == operation.amount
+        and refund.get("status") != FAILED
+    )
+
+
+def _is_id(note: object) -> bool:
+    """Return whether a note is the id of an operation of ours."""
+    try:
+        return isinstance(note, str) and UUID(note).hex == note
+    except ValueError:
+        return False
+
+
+def _moment(refund: Document) -> datetime | None:
+    told = refund.get("created_at") or refund.get("createdAt")
+    try:
+        moment = datetime.fromisoformat(str(told))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
+
+
+def _transaction_of(refund: Document) -> str:
+    """Return the number of a refund's transaction, or an empty string if it isn't told."""
+    told = refund.get("transaction")
+    return identifier_text(told.get("id") if isinstance(told, dict) else told, length=64)

@@ -1,0 +1,73 @@
+"""Bank transfers that Paystack sends back: refunds of the transactions that received them.
+
+Paystack masks the sender's account, so no payout could reach it, and knows it itself.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+
+from django.conf import settings
+from django.utils import timezone
+
+from connectors.paystack import refunds
+from connectors.paystack.client import Deadline, PaystackClient
+from kit.connectors.capabilities import Capabilities
+from payments.rails.protocol import AnswerLost, OperationOrder, PayoutOrder, RailAnswer
+from payments.rules import outcomes
+
+
+class PaystackReturns:
+    """Transfers that an integration received, and sends back."""
+
+    name = "paystack_returns"
+
+    def __init__(self) -> None:
+        self._client = PaystackClient.from_settings()
+        self._timeout: float = settings.PAYSTACK_TIMEOUT
+
+    @cached_property
+    def account(self) -> str:
+        """The integration. Another key of it is the same account."""
+        return f"{self.name}:{settings.PAYSTACK_INTEGRATION}"
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(currencies=frozenset(settings.PAYSTACK_CURRENCIES))
+
+    def is_available(self) -> bool:
+        return self._client.has_room("POST /refund")
+
+    def send(self, order: PayoutOrder) -> RailAnswer:
+        until = Deadline(self._timeout)
+        return _of_transfer(refunds.send(self._client, _transaction(order), _refund(order), until=until))
+
+    def query(self, order: PayoutOrder) -> RailAnswer:
+        until = Deadline(self._timeout)
+        return _of_transfer(refunds.query(self._client, _transaction(order), _refund(order), until=until))
+
+    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
+        raise AnswerLost  # money goes back to an account that only Paystack knows
+
+
+def _transaction(order: PayoutOrder) -> str:
+    """Return Paystack's number of the transaction that received the money."""
+    return order.received_as.removeprefix("paystack:")
+
+
+def _refund(order: PayoutOrder) -> OperationOrder:
+    return OperationOrder(
+        id=order.id,
+        kind="refund",
+        amount=order.amount,
+        system_trace_audit_number="",
+        retrieval_reference_number="",
+        acquirer_reference=order.acquirer_reference,
+        must_wait=order.must_wait,
+        created_at=order.created_at or timezone.now(),
+    )
+
+
+def _of_transfer(answer: RailAnswer) -> RailAnswer:
+    """Return the answer with the outcome of a bank transfer."""
+    is_failed = not answer.outcome.is_success and not answer.outcome.is_pending
+    return replace(answer, outcome=outcomes.payout_failure("")) if is_failed else answer
