@@ -1,0 +1,108 @@
+"""What an acquirer debits for disputes and gives back, on its statements and those of banks.
+
+Whether and when an acquirer debits a dispute is its own affair: a lost one must be debited, an open one may be. The line of
+a debit records it, so that the books agree with the statement.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from cash.models import MatchedItem
+from disputes.models import Dispute
+from disputes.services import moves
+from disputes.services.locking import lock_dispute
+from ledger.account_ids import account_ids
+from ledger.services import Booking, Kind
+from payments.rules.business_days import business_day
+from payments.rules.dispute_words import Stage
+from payments.services.reconciliation.card_lines import Acquired, unmatched
+from payments.services.reconciliation.ledger_line import DISPUTE, DISPUTE_BACK, LedgerLine
+
+ACTOR = "reconciliation"
+
+
+def expected(acquired: Acquired) -> Iterator[LedgerLine]:
+    """Yield the debits and what was given back of them that aren't matched yet."""
+    disputes = Dispute.objects.filter(
+        connector=acquired.connector, currency=acquired.currency, created_at__gte=acquired.first
+    ).exclude(stage=Stage.INQUIRY)
+    if acquired.account:
+        disputes = disputes.filter(account=acquired.account)
+    for dispute in _with_payments(unmatched(DISPUTE, disputes)):
+        yield _debit(dispute, acquired)
+    debits = MatchedItem.objects.filter(kind=DISPUTE, item=OuterRef("pk")).values("amount")
+    ended = disputes.filter(resolved_at__isnull=False).annotate(debited=Subquery(debits))
+    for dispute in _with_payments(unmatched(DISPUTE_BACK, ended.filter(debited__isnull=False))):
+        back = -dispute.debited - dispute.amount_lost
+        if back > 0:
+            yield _line(DISPUTE_BACK, dispute, back, dispute.updated_at, acquired)
+
+
+def lock_debits(ids: Iterable[UUID]) -> Iterator[int]:
+    """Lock the disputes whose debits `debits_recorded` records, and yield the ids of the ledger accounts."""
+    for key in list(_not_debited(ids).values_list("pk", flat=True)):
+        dispute = lock_dispute(key)
+        house = account_ids(None, dispute.currency)
+        own = account_ids(dispute.business_id, dispute.currency)
+        yield from (house[Kind.CHARGEBACK_CLEARING], house[Kind.ACQUIRER_RECEIVABLE])
+        yield from (own[Kind.REFUNDS_PAYABLE], own[Kind.ACQUIRER_RECEIVABLE])
+
+
+def _not_debited(ids: Iterable[UUID]) -> QuerySet[Dispute]:
+    return Dispute.objects.filter(pk__in=ids, debited_at=None).order_by("transaction_id", "pk")
+
+
+def debits_recorded(ids: Iterable[UUID], now: datetime) -> list[Booking]:
+    """Record debits that a statement has, except those that staff recorded before, and return their entries."""
+    open_ones = _not_debited(ids)
+    bookings: list[Booking] = []
+    for key in list(open_ones.values_list("pk", flat=True)):
+        dispute = lock_dispute(key)
+        if dispute.debited_at is None and (dispute.is_open or dispute.amount_lost):
+            bookings += moves.record_debit(dispute, actor=ACTOR, now=now).bookings
+    return bookings
+
+
+def _debit(dispute: Dispute, acquired: Acquired) -> LedgerLine:
+    """What was lost, or all of it while nothing is decided. What ended in favour of the business was perhaps never debited."""
+    is_certain = bool(dispute.amount_lost) or dispute.debited_at is not None
+    at = dispute.debited_at or dispute.resolved_at or dispute.created_at
+    amount = dispute.amount_lost or dispute.amount
+    return _line(DISPUTE, dispute, -amount, at, acquired, may_be_missing=not is_certain)
+
+
+def _line(
+    kind: str,
+    dispute: Dispute,
+    amount: int,
+    at: datetime,
+    acquired: Acquired,
+    *,
+    may_be_missing: bool = False,
+) -> LedgerLine:
+    payment = dispute.transaction
+    told = (
+        dispute.case_number,
+        payment.acquirer_reference,
+        payment.acquirer_transaction_id,
+        payment.retrieval_reference_number,
+    )
+    return LedgerLine(
+        kind=kind,
+        id=dispute.pk,
+        references=(payment.pk, *filter(None, told)),
+        amount=amount,
+        day=business_day(at),
+        begun=business_day(dispute.created_at),
+        may_be_missing=may_be_missing,
+        settles_after=acquired.settles_after,
+        sum_of=acquired.sum_of,
+    )
+
+
+def _with_payments(disputes: QuerySet[Dispute]) -> Any:
+    return disputes.select_related("transaction").iterator()
