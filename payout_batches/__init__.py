@@ -1,0 +1,1 @@
+"""Payout batches: many payouts as one request, checked, released and followed."""
