@@ -22,6 +22,17 @@ from virtual_accounts.models import (
 
 @admin.register(VirtualAccount)
 class VirtualAccountAdmin(ReadOnlyAdmin):
+    groups: ClassVar = {
+        "Account": (
+            "account_number", "bank_name", "bank_code", "currency", "type", "account_type", "status", "opening",
+            "provider_account", "created_at", "deactivated_at",
+        ),
+        "Holder": (
+            "first_name", "middle_name", "last_name", "business_name", "email", "phone_number", "date_of_birth", "gender",
+            "address", "bvn_last4",
+        ),
+        "Business": ("business", "reference", "metadata"),
+    }  # fmt: skip
     list_display = ("reference", "account_number", "status", "business", "type", "account_type", "created_at")
     states: ClassVar = {"status": {}}
     list_filter = ("type", "account_type", "status", CurrencyFilter)
@@ -87,6 +98,11 @@ class ProviderMessageAdmin(ReadOnlyAdmin):
 
 @admin.register(Transfer)
 class TransferAdmin(ReadOnlyAdmin):
+    groups: ClassVar = {
+        "Transfer": ("amount", "currency", "received_at", "bank_reference", "narration", "extra_members"),
+        "Sender": ("sender_name", "sender_account_number", "sender_bank_code"),
+        "Paid into": ("account", "number", "session", "provider_account", "applied", "reason"),
+    }
     list_display = ("sender_name", "amount", "applied", "number", "bank_reference", "received_at")
     amounts = ("amount",)
     states: ClassVar = {"applied": {}}

@@ -32,11 +32,11 @@ ACCOUNT_HOLDER = Answer(
         "account_number",
         text("^([0-9]{10})?$"),
         "The number to transfer to. Of a dynamic account that of its open session while exactly one is "
-        "open, and empty otherwise.",
+        "open, and empty otherwise. Of a static one empty until its bank has opened it.",
         "1000000014",
         "current_number",
     ),
-    Field("bank_code", TEXT, "The bank that hosts it.", "035"),
+    Field("bank_code", TEXT, "The bank that hosts it; empty if GET /api/banks doesn't list it.", "035"),
     Field("email", TEXT, "E-mail address.", "ada@shop.example"),
     Field("reference", REFERENCE, "Your reference.", "customer-7"),
 )  # fmt: skip
@@ -45,7 +45,11 @@ VIRTUAL_ACCOUNT = Answer(
     "An account that receives money.",
     Field("id", UUID, "Our identifier: the `payment_method_id` of payments.", "01980a5e-7b00-7c00-8000-000000000003", "pk"),
     CURRENCY_FIELD,
-    Field("status", one_of(VirtualAccount.Status.values), "An inactive account accepts nothing."),
+    Field(
+        "status",
+        one_of(VirtualAccount.Status.values),
+        "An inactive account accepts nothing. A new static one is inactive, without a number, while its bank opens it.",
+    ),
     Field("reference", REFERENCE, "Your reference.", "customer-7"),
     Field("customer", ACCOUNT_HOLDER, "The account's holder.", value=lambda account: account),
     METADATA_FIELD,

@@ -1,6 +1,5 @@
 """Admin pages of endpoints and deliveries. Staff can resend deliveries, with a reason."""
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from kit.text.plurals import counted
 from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id, exactly
 from merchants.admin.base import staff_action
 from merchants.admin.columns import two_lines
+from merchants.admin.filters import UsualStateFilter
 from merchants.people.request_actors import person_acting
 from webhooks import services
 from webhooks.models import FINISHED, Attempt, Delivery, Endpoint
@@ -32,6 +32,21 @@ class AttemptInline(ReadOnlyInline):
 
 @admin.register(Endpoint)
 class EndpointAdmin(ReadOnlyAdmin):
+    groups: ClassVar = {
+        "Endpoint": (
+            "business",
+            "number",
+            "url",
+            "description",
+            "enabled",
+            "made_by_api",
+            "created_at",
+            "url_changed_at",
+            "deleted_at",
+        ),
+        "Events": ("subscribed_events", "standard_webhooks", "api_version"),
+        "Signing key": ("key_made_at", "previous_key_ends_at"),
+    }
     list_display = ("business", "url", "subscribed_events", "enabled", "key_made_at")
     list_filter = ("enabled",)
     list_select_related = ("business",)
@@ -52,20 +67,13 @@ class ReplayActionForm(ActionForm):
     reason = forms.CharField(required=False)
 
 
-class StateFilter(admin.SimpleListFilter):
+class StateFilter(UsualStateFilter):
     """Filter by one state at a time, stopped by default. Each state has an index; the whole list has none."""
 
-    title = "state"
-    parameter_name = "state"
+    usual = Delivery.STATE_NAMES[Delivery.State.DEAD]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(state, name) for state, name in Delivery.STATE_NAMES.items() if state != Delivery.State.DEAD]
-
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        """Offer "Stopped" in place of "all"."""
-        first, *others = super().choices(changelist)
-        yield {**first, "display": Delivery.STATE_NAMES[Delivery.State.DEAD]}
-        yield from others
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         if request.GET.get("q", "").strip() and self.value() is None:
@@ -79,6 +87,13 @@ class StateFilter(admin.SimpleListFilter):
 class DeliveryAdmin(ReadOnlyAdmin):
     """The lists show deliveries that still have their bodies. Search finds older ones."""
 
+    groups: ClassVar = {
+        "State": (
+            "state", "attempts_made", "manual_attempts", "is_manual", "next_attempt_at", "planned_at", "held_at",
+            "delivered_at",
+        ),
+        "Event": ("event", "subject", "business", "endpoint_number", "created_at", "body"),
+    }  # fmt: skip
     change_form_template = "admin/webhooks/delivery.html"
     list_display = ("event_and_id", "state", "business", "attempts_made", "next_attempt_at", "created_at")
     list_filter = (StateFilter,)
@@ -113,7 +128,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if isinstance(row, Delivery) and self.has_replay_permission(request):
             # Without a body, the page explains why there is no button.
-            is_shown = services.is_replayable(row) or not (row.has_payload or row.is_test)
+            is_shown = services.is_replayable(row, now=clock.now()) or not (row.has_payload or row.is_test)
             return {"replay_form": ReplayForm() if is_shown else None}
         return {}
 

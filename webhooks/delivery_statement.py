@@ -12,28 +12,35 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from webhooks import publishing
+from webhooks import publishing, versions
 from webhooks.listeners import listener_copies
-from webhooks.models import category_of
+from webhooks.models import subscriptions_to
 from webhooks.publishing import NewEvent
 from webhooks.sending import wake_up
 
 _DELIVERY = """delivery AS (
     INSERT INTO webhooks_delivery (
-        id, business_id, subject, event, body, state, held_at, next_attempt_at, created_at,
-        attempts_made, manual_attempts, is_manual
+        id, shared_event_id, business_id, endpoint_number, subject, event, body, state, held_at,
+        next_attempt_at, created_at, attempts_made, manual_attempts, is_manual
     )
-    SELECT %(event_id)s, %(business_id)s, {row}.id, %(event)s, %(body)s,
+    SELECT endpoint.id, NULLIF(%(event_id)s::uuid, endpoint.id), %(business_id)s, number, {row}.id, %(event)s,
+           replace((%(bodies)s::text[])[array_position(%(versions)s::text[], api_version::text)],
+               '"id":"' || %(event_id)s::uuid || '"', '"id":"' || endpoint.id || '"'),
            CASE WHEN enabled THEN 'waiting' ELSE 'held' END, CASE WHEN enabled THEN NULL ELSE %(now)s END,
            %(now)s, %(now)s, 0, 0, false
-    FROM {row}, webhooks_endpoint
-    WHERE business_id = %(business_id)s AND subscribed_events ? %(category)s
-    RETURNING 1
+    FROM {row}, (
+        SELECT number, api_version, enabled,
+               CASE number WHEN 0 THEN %(event_id)s::uuid ELSE gen_random_uuid() END AS id
+        FROM webhooks_endpoint
+        WHERE business_id = %(business_id)s AND deleted_at IS NULL AND subscribed_events ?| %(words)s
+    ) AS endpoint
+    RETURNING id, body
 )"""
-# In a sandbox, listeners receive copies.
+# In a sandbox, listeners receive copies: of the first endpoint's delivery, if it has one.
 _COPY = """copy AS (
     INSERT INTO webhooks_listenercopy (listener_id, event_id, event, origin, body, times, created_at)
-    SELECT listener.id, %(event_id)s, %(event)s, 'event', %(body)s, 0, %(now)s
+    SELECT listener.id, %(event_id)s, %(event)s, 'event',
+           coalesce((SELECT body FROM delivery WHERE id = %(event_id)s), (%(bodies)s::text[])[1]), 0, %(now)s
     FROM {row}, webhooks_listener listener
     WHERE business_id = %(business_id)s AND expires_at > %(now)s AND events ? %(event)s
     RETURNING listener_id
@@ -54,13 +61,19 @@ def delivery_if(row: str) -> str:
 def parameters(new: NewEvent | None, *, now: datetime) -> dict[str, Any]:
     """Return the parameters of an event. Without one, nothing is subscribed to it."""
     if new is None:
-        return {"event_id": None, "event": None, "category": None, "body": None}
+        return {"event_id": None, "event": None, "words": None, "versions": None, "bodies": None}
     event_id: UUID = uuid.uuid4()
+    data, shown = new.data(), versions.VERSIONS[::-1]  # the newest first
+    bodies = [
+        publishing.render(event_id, new.event, data=versions.in_version(version, data), now=now)
+        for version in shown
+    ]
     return {
         "event_id": event_id,
         "event": str(new.event),
-        "category": str(category_of(new.event)),
-        "body": publishing.render(event_id, new.event, data=new.data(), now=now),
+        "words": list(subscriptions_to(new.event)),
+        "versions": list(shown),
+        "bodies": bodies,
     }
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterable
 from datetime import datetime
 from http.client import responses
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import F, Q, Value
+from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Least
 
 from kit.db.card_number_fields import CheckedURLField, FreeBytesField, FreeTextField
 from kit.db.encrypted_field import EncryptedTextField
 from merchants.models import Business
+from webhooks import versions
 from webhooks.exams.exam_records import Exam  # noqa: F401  (registers the model)
 
 
@@ -26,6 +29,10 @@ class Category(models.TextChoices):
     REVERSAL = "reversal", "Reversal events"
     UNAPPLIED = "unapplied", "Unapplied transfer events"
     SETTLEMENT = "settlement", "Settlement events"
+    ACCOUNT = "account", "Account events"
+    PAYOUT_BATCH = "payout_batch", "Payout batch events"
+    DISPUTE = "dispute", "Dispute events"
+    BALANCE = "balance", "Balance events"
 
 
 # Default subscriptions of a new endpoint.
@@ -35,7 +42,7 @@ DEFAULT_CATEGORIES = (Category.PAYMENT, Category.PAYOUT)
 class Event(models.TextChoices):
     """Event kinds. The label is the name that merchants receive; the data holds the reason of a failure.
 
-    Two are stored under shorter names, because the column has 16 characters and widening it would break the
+    Three are stored under shorter names, because the column has 16 characters and widening it would break the
     prepared statements of the previous release (decision 0007).
     """
 
@@ -49,6 +56,14 @@ class Event(models.TextChoices):
     PAYOUT_REVERSED = "payout.reversed", "payout.reversed"  # the bank has returned a successful payout
     TRANSFER_UNAPPLIED = "unapplied", "transfer.unapplied"  # a transfer matches no payment
     SETTLEMENT_RELEASED = "released", "settlement.released"  # the net of a batch was credited to the wallet
+    ACCOUNT_ACTIVE = "account.active", "account.active"  # the provider has opened a static account
+    ACCOUNT_FAILED = "account.failed", "account.failed"  # the provider refuses to open it
+    PAYOUT_BATCH_COMPLETED = "batch.completed", "payout_batch.completed"  # each payout of a batch is final
+    DISPUTE_OPENED = "dispute.opened", "dispute.opened"
+    DISPUTE_UPDATED = "dispute.updated", "dispute.updated"  # submitted, or another deadline
+    DISPUTE_DUE_SOON = "dispute.due_soon", "dispute.due_soon"  # half, or three quarters of the time are over
+    DISPUTE_CLOSED = "dispute.closed", "dispute.closed"
+    BALANCE_ADJUSTED = "balance.adjusted", "balance.adjusted"  # staff debited the wallet by a journal
 
 
 CATEGORIES: dict[str, Category] = {
@@ -62,6 +77,14 @@ CATEGORIES: dict[str, Category] = {
     Event.PAYOUT_REVERSED: Category.REVERSAL,
     Event.TRANSFER_UNAPPLIED: Category.UNAPPLIED,
     Event.SETTLEMENT_RELEASED: Category.SETTLEMENT,
+    Event.ACCOUNT_ACTIVE: Category.ACCOUNT,
+    Event.ACCOUNT_FAILED: Category.ACCOUNT,
+    Event.PAYOUT_BATCH_COMPLETED: Category.PAYOUT_BATCH,
+    Event.DISPUTE_OPENED: Category.DISPUTE,
+    Event.DISPUTE_UPDATED: Category.DISPUTE,
+    Event.DISPUTE_DUE_SOON: Category.DISPUTE,
+    Event.DISPUTE_CLOSED: Category.DISPUTE,
+    Event.BALANCE_ADJUSTED: Category.BALANCE,
 }
 
 # Kinds that are rare compared with successful payments and payouts. Lists of one such kind have an index.
@@ -84,6 +107,27 @@ def event_name(event: str) -> str:
     return str(Event(event).label)
 
 
+def subscriptions_to(event: str) -> tuple[str, str]:
+    """Return the two words of which an endpoint must have one to receive an event: its category and its name.
+
+    >>> subscriptions_to("unapplied")
+    ('unapplied', 'transfer.unapplied')
+    """
+    return category_of(event).value, event_name(event)
+
+
+def is_subscribed(words: Iterable[str], event: str) -> bool:
+    """Return whether words that an endpoint subscribed to include an event.
+
+    >>> is_subscribed(["refund", "payment.success"], "payment.success")
+    True
+    """
+    return not set(subscriptions_to(event)).isdisjoint(words)
+
+
+# What an endpoint can subscribe to.
+SUBSCRIPTIONS = (*Category.values, *(event.label for event in Event))
+
 # The kinds of the categories that a new endpoint is subscribed to.
 USUAL_EVENTS = tuple(event for event in Event if CATEGORIES[event] in DEFAULT_CATEGORIES)
 
@@ -97,22 +141,82 @@ def event_of_name(name: str) -> Event:
     return next(event for event in Event if event.label == name)
 
 
-class Endpoint(models.Model):
-    """The URL that receives a business's events. Each business has one."""
+def endpoint_id(business_id: uuid.UUID, number: int) -> uuid.UUID:
+    """Return the public id of an endpoint."""
+    return uuid.uuid5(business_id, f"webhook endpoint {number}")
 
-    business = models.OneToOneField(Business, on_delete=models.CASCADE, related_name="webhook_endpoint")
+
+NEWEST_DELIVERED = 200  # deliveries that are read to find the last success
+
+
+class EndpointQuerySet(models.QuerySet["Endpoint"]):
+    def live(self) -> EndpointQuerySet:
+        return self.filter(deleted_at=None)
+
+    def first_of(self, business: Business | uuid.UUID) -> EndpointQuerySet:
+        """Return the first endpoint of a business, if it has one."""
+        return self.filter(business=business, number=Endpoint.FIRST)
+
+    def tried(self) -> EndpointQuerySet:
+        """Return endpoints with an attempt that says whether they work: of test events only those that were delivered.
+
+        Of another URL than the first one, only a delivery since the change says so.
+        """
+        mine = Delivery.objects.filter(business=OuterRef("business"), endpoint_number=OuterRef("number"))
+        attempted = mine.filter(Q(attempts_made__gt=0) | Q(manual_attempts__gt=0))
+        newest = Delivery.objects.filter(
+            business=OuterRef(OuterRef("business")),
+            endpoint_number=OuterRef(OuterRef("number")),
+            state=Delivery.State.DELIVERED,
+        ).order_by("-created_at")[:NEWEST_DELIVERED]
+        since_change = Delivery.objects.filter(
+            pk__in=newest.values("pk"), delivered_at__gt=OuterRef("url_changed_at")
+        )
+        return self.filter(
+            Q(Exists(attempted.exclude(state=Delivery.State.TEST_FAILED)), url_changed_at=None)
+            | Q(Exists(since_change))
+        )
+
+
+class Endpoint(models.Model):
+    """A URL that receives a business's events. The first is the one that businesses with a single endpoint have."""
+
+    FIRST = 0  # its number; it is never deleted
+
+    # Without an index of its own: the unique constraint has one.
+    business = models.ForeignKey(
+        Business, on_delete=models.CASCADE, related_name="webhook_endpoints", db_index=False
+    )
+    number = models.IntegerField(default=FIRST, db_default=FIRST)  # within the business, never used again
     url = CheckedURLField(max_length=2048)
-    subscribed_events = models.JSONField(help_text=f"Categories: {', '.join(Category.values)}.")
+    subscribed_events = models.JSONField(
+        help_text=f"Names of events, or categories: {', '.join(Category.values)}."
+    )
+    description = FreeTextField(max_length=255, blank=True, default="", db_default="")
+    standard_webhooks = models.BooleanField(default=False, db_default=False)
+    api_version = models.CharField(
+        max_length=10, default=versions.NEWEST, db_default=versions.FIRST, validators=[versions.validate]
+    )
+    made_by_api = models.BooleanField(default=False, db_default=False)  # its requests name their version
     enabled = models.BooleanField(default=True)
     hash_key = EncryptedTextField()
     created_at = models.DateTimeField()
+    url_changed_at = models.DateTimeField(null=True, blank=True)  # earlier attempts say nothing about the URL
     key_made_at = models.DateTimeField()
     # The key before the last rotation, which signs beside the new one until then.
     previous_hash_key = EncryptedTextField(null=True, blank=True)
     previous_key_ends_at = models.DateTimeField(null=True, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)  # the row is kept: the log shows its URL
+
+    objects: ClassVar = EndpointQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
+            # Of expressions, so that it is an index, which can be built while rows are written.
+            models.UniqueConstraint(F("business"), F("number"), name="one_endpoint_per_number"),
+            models.CheckConstraint(
+                condition=~Q(number=0) | Q(deleted_at__isnull=True), name="first_endpoints_are_never_deleted"
+            ),
             models.CheckConstraint(
                 condition=Q(previous_hash_key__isnull=True, previous_key_ends_at__isnull=True)
                 | Q(previous_hash_key__isnull=False, previous_key_ends_at__isnull=False),
@@ -123,8 +227,34 @@ class Endpoint(models.Model):
     def __str__(self) -> str:
         return self.url
 
+    @property
+    def public_id(self) -> uuid.UUID:
+        """Return its id in the API, which follows from the business and the number (decision 0095)."""
+        return endpoint_id(self.business_id, self.number)
+
+    @property
+    def is_first(self) -> bool:
+        return self.number == self.FIRST
+
+    @property
+    def audit_target(self) -> str:
+        """Return how audit entries name it: the first one by no name, as when it was the only one."""
+        return "" if self.is_first else str(self.public_id)
+
+    @property
+    def single_events(self) -> list[str]:
+        """Return the names of events that it is subscribed to beside categories."""
+        return [word for word in self.subscribed_events if word not in Category.values]
+
     def is_subscribed_to(self, event: str) -> bool:
-        return category_of(event) in self.subscribed_events
+        return is_subscribed(self.subscribed_events, event)
+
+
+class OpenOutageQuerySet(models.QuerySet["OpenOutage"]):
+    def at_present_urls(self) -> OpenOutageQuerySet:
+        """Exclude outages of a URL that was changed since."""
+        unchanged = Q(endpoint__url_changed_at=None) | Q(began_at__gt=F("endpoint__url_changed_at"))
+        return self.filter(unchanged)
 
 
 class OpenOutage(models.Model):
@@ -135,6 +265,8 @@ class OpenOutage(models.Model):
     notified_at = models.DateTimeField(null=True)  # when members were notified of the outage
     leased_until = models.DateTimeField(null=True)  # another worker is sending a notice
 
+    objects: ClassVar = OpenOutageQuerySet.as_manager()
+
     def __str__(self) -> str:
         return f"outage of {self.endpoint_id} since {self.began_at:%Y-%m-%d %H:%M}"
 
@@ -143,14 +275,43 @@ class OpenOutage(models.Model):
 TRIES = Least(F("attempts_made") + F("manual_attempts"), Value(1), output_field=models.IntegerField())
 
 
+def _has_endpoint(**conditions: bool) -> Exists:
+    """Return the condition that a delivery's endpoint isn't deleted and meets these conditions."""
+    live = Endpoint.objects.live().filter(business=OuterRef("business"), number=OuterRef("endpoint_number"))
+    return Exists(live.filter(**conditions))
+
+
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def due(self, *, at: datetime) -> DeliveryQuerySet:
         return self.filter(state=Delivery.State.WAITING, next_attempt_at__lte=at)
 
     def releasable(self) -> DeliveryQuerySet:
         """Return deliveries that are held although their endpoint is enabled."""
-        enabled = Endpoint.objects.filter(enabled=True).values("business")
-        return self.filter(state=Delivery.State.HELD, business__in=enabled)
+        return self.filter(_has_endpoint(enabled=True), state=Delivery.State.HELD)
+
+    def of_deleted_endpoints(self) -> DeliveryQuerySet:
+        return self.filter(~_has_endpoint(), endpoint_number__gt=Endpoint.FIRST)
+
+    def of_live_endpoints(self) -> DeliveryQuerySet:
+        return self.filter(Q(endpoint_number=Endpoint.FIRST) | _has_endpoint())
+
+    def of_endpoint(self, endpoint: Endpoint) -> DeliveryQuerySet:
+        return self.filter(business=endpoint.business_id, endpoint_number=endpoint.number)
+
+    def resendable(self, *, at: datetime) -> DeliveryQuerySet:
+        """Return deliveries in a state in which they can be resent; retrying ones while no attempt is due or made."""
+        planned = Q(state=Delivery.State.WAITING, is_manual=False, lease_token=None, next_attempt_at__gt=at)
+        return self.filter(planned | Q(state__in=RESENT_AT_ANY_TIME))
+
+    def with_endpoint_url(self) -> DeliveryQuerySet:
+        """Annotate `endpoint_url`: the URL of a delivery's endpoint, or nothing if the business never had another one."""
+        of_business = Endpoint.objects.filter(business=OuterRef("business"))
+        its_own = of_business.filter(number=OuterRef("endpoint_number")).values("url")
+        several = Exists(of_business.filter(number__gt=Endpoint.FIRST))
+        named = Case(
+            When(several, then=Subquery(its_own)), default=Value(""), output_field=models.TextField()
+        )
+        return self.annotate(endpoint_url=named)
 
     def without_tests(self) -> DeliveryQuerySet:
         """Exclude test events, which no figure counts."""
@@ -162,7 +323,10 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
 
 class Delivery(models.Model):
-    """An event for a business. Its id is the event's id. Its body never changes and is purged after a while."""
+    """An event for an endpoint. Its body never changes and is purged after a while.
+
+    At the first endpoint its id is the event's id too.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting"  # due, being sent, or waiting for its next attempt
@@ -187,8 +351,11 @@ class Delivery(models.Model):
     business = models.ForeignKey(
         Business, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    # The outcome: a transaction, refund, payout return, unapplied transfer or settlement. Null for a test event.
-    subject = models.UUIDField(unique=True, null=True)
+    endpoint_number = models.IntegerField(default=Endpoint.FIRST, db_default=Endpoint.FIRST)
+    shared_event_id = models.UUIDField(null=True, editable=False)  # null: the same as `id`
+    # The outcome: a transaction, refund, payout return, unapplied transfer, settlement, account or step of a dispute. Null
+    # for a test event.
+    subject = models.UUIDField(null=True)
     event = models.CharField(max_length=16, choices=Event.choices)
     body = models.TextField()  # empty after its retention period
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
@@ -196,16 +363,26 @@ class Delivery(models.Model):
     manual_attempts = models.PositiveSmallIntegerField(default=0)
     is_manual = models.BooleanField(default=False)  # the next attempt is manual
     next_attempt_at = models.DateTimeField(null=True)  # while being sent: when the lease ends
+    planned_at = models.DateTimeField(
+        null=True
+    )  # of the next automatic attempt, while an extra one is made first
     lease_token = models.UUIDField(null=True)
     created_at = models.DateTimeField()
     held_at = models.DateTimeField(null=True)  # when it was first held for a disabled endpoint
     delivered_at = models.DateTimeField(null=True)
+
+    endpoint_url: str | None  # annotated by `with_endpoint_url`
 
     objects: ClassVar = DeliveryQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "deliveries"
         constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["subject", "endpoint_number"],
+                condition=Q(subject__isnull=False),
+                name="one_delivery_per_outcome",
+            ),
             models.CheckConstraint(
                 condition=Q(state="waiting", next_attempt_at__isnull=False) | ~Q(state="waiting"),
                 name="waiting_deliveries_have_a_next_attempt",
@@ -232,10 +409,16 @@ class Delivery(models.Model):
             models.Index(fields=["business"], condition=Q(state="held"), name="deliveries_held"),
             models.Index(
                 "business",
+                "endpoint_number",
                 TRIES,
                 "next_attempt_at",
                 condition=Q(state="waiting"),
-                name="deliveries_due_by_tries",
+                name="deliveries_due_by_endpoint",
+            ),
+            models.Index(
+                fields=["business", "endpoint_number", "-created_at"],
+                condition=Q(endpoint_number__gt=0),
+                name="deliveries_of_further_endpoint",
             ),
             models.Index(fields=["business", "-created_at"], name="deliveries_newest_first"),
             models.Index(fields=["business", "state", "-created_at"], name="deliveries_by_state"),
@@ -260,6 +443,15 @@ class Delivery(models.Model):
         return f"{event_name(self.event)} {self.pk}"
 
     @property
+    def event_id(self) -> uuid.UUID:
+        """Return the event's id, which is the same at all endpoints."""
+        return self.shared_event_id or self.pk
+
+    @property
+    def endpoint_id(self) -> uuid.UUID:
+        return endpoint_id(self.business_id, self.endpoint_number)
+
+    @property
     def is_test(self) -> bool:
         return self.subject is None
 
@@ -267,12 +459,19 @@ class Delivery(models.Model):
     def state_name(self) -> str:
         return self.STATE_NAMES[self.state]
 
+    def is_resendable(self, *, at: datetime) -> bool:
+        """Return what `DeliveryQuerySet.resendable` finds, of a row that was read."""
+        if self.state != self.State.WAITING or self.next_attempt_at is None:
+            return self.state in RESENT_AT_ANY_TIME
+        return not self.is_manual and self.lease_token is None and self.next_attempt_at > at
+
     @property
     def has_payload(self) -> bool:
         """Whether its body has not been purged; see `purge`."""
         return self.body != ""
 
 
+RESENT_AT_ANY_TIME = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
 FINISHED = (
     Delivery.State.DELIVERED,
     Delivery.State.DEAD,
@@ -309,6 +508,11 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.delivery_id}"
+
+    @property
+    def body(self) -> str:
+        """Return the first 2 KiB of the response's body."""
+        return bytes(self.excerpt).decode(errors="replace").strip()
 
     @property
     def response(self) -> str:

@@ -6,7 +6,7 @@ In a sandbox, listeners receive copies, with or without an endpoint. Production 
 import json
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from typing import Any
@@ -16,13 +16,14 @@ from django.conf import settings
 from django.db import transaction
 
 from kit.db.prepared_statements import Lookup, insert
+from webhooks import versions
 from webhooks.listeners import listener_copies
 from webhooks.listeners.listener_copies import Copied
 from webhooks.models import Delivery, Endpoint, Event, Listener
 from webhooks.representation import WEBHOOK_EVENT, Envelope
 from webhooks.sending import wake_up
 
-ENDPOINT_OF = Lookup(Endpoint, "business")
+_ENDPOINTS_OF = Lookup(Endpoint, "business")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,11 @@ class NewEvent:
 
 
 def publish(new: NewEvent, *, now: datetime) -> None:
-    """Insert the delivery of an event in the caller's transaction, if the business is subscribed to it.
+    """Insert a delivery of an event for each subscribed endpoint of the business, in the caller's transaction.
 
-    Each outcome has at most one delivery.
+    Each outcome has at most one delivery per endpoint.
     """
-    publish_to(endpoint_of(new.business_id), new, now=now)
-
-
-def publish_to(endpoint: Endpoint | None, new: NewEvent, *, now: datetime) -> None:
-    """Publish an event as `publish` does. The caller has looked the endpoint up in the same transaction."""
-    rows, copied = _rows_of(new, endpoint, _listeners(new.business_id, now=now), now=now)
+    rows, copied = _rows_of(new, endpoints_of(new.business_id), _listeners(new.business_id, now=now), now=now)
     for row in rows:
         store_one(row)
     listener_copies.store(copied)
@@ -56,9 +52,9 @@ def publish_to(endpoint: Endpoint | None, new: NewEvent, *, now: datetime) -> No
 
 def publish_all(events: Iterable[NewEvent], *, now: datetime) -> None:
     """Insert the deliveries of several events in a few statements, as `publish` does for one."""
-    endpoint, listeners = cache(endpoint_of), cache(partial(_listeners, now=now))  # of each business once
+    endpoints, listeners = cache(endpoints_of), cache(partial(_listeners, now=now))  # of each business once
     found = [
-        _rows_of(each, endpoint(each.business_id), listeners(each.business_id), now=now) for each in events
+        _rows_of(each, endpoints(each.business_id), listeners(each.business_id), now=now) for each in events
     ]
     store([row for rows, _ in found for row in rows])
     listener_copies.store(one for _, copied in found for one in copied)
@@ -69,20 +65,24 @@ def _listeners(business_id: UUID, *, now: datetime) -> list[Listener]:
 
 
 def _rows_of(
-    new: NewEvent, endpoint: Endpoint | None, listeners: list[Listener], *, now: datetime
+    new: NewEvent, endpoints: list[Endpoint], listeners: list[Listener], *, now: datetime
 ) -> tuple[list[Delivery], list[Copied]]:
-    """Return the delivery row of an event, if there is one, and its copies."""
-    rows = prepare(new, endpoint, now=now)
+    """Return the delivery rows of an event, and its copies: of the first endpoint's delivery, if it has one."""
+    new, event_id = replace(new, data=cache(new.data)), uuid.uuid4()
+    rows = [row for each in endpoints for row in prepare(new, each, now=now, event_id=event_id)]
     if not (listening := listener_copies.wanting(new.event, listeners)):
         return rows, []
-    return rows, [Copied(each, listening) for each in rows or [new_delivery(new, endpoint, now=now)]]
+    copied = next((row for row in rows if row.pk == event_id), None)
+    return rows, [Copied(copied or new_delivery(new, None, now=now, event_id=event_id), listening)]
 
 
-def prepare(new: NewEvent, endpoint: Endpoint | None, *, now: datetime) -> list[Delivery]:
-    """Return the delivery row of an event. The list is empty without a subscribed endpoint."""
-    if endpoint is None or not endpoint.is_subscribed_to(new.event):
+def prepare(
+    new: NewEvent, endpoint: Endpoint, *, now: datetime, event_id: UUID | None = None
+) -> list[Delivery]:
+    """Return the row of an event's delivery to an endpoint. The list is empty if it isn't subscribed."""
+    if not endpoint.is_subscribed_to(new.event):
         return []
-    return [new_delivery(new, endpoint, now=now)]
+    return [new_delivery(new, endpoint, now=now, event_id=event_id)]
 
 
 def store_one(delivery: Delivery) -> None:
@@ -98,20 +98,31 @@ def store(deliveries: list[Delivery]) -> None:
         transaction.on_commit(wake_up.notify, robust=True)
 
 
-def endpoint_of(business_id: UUID) -> Endpoint | None:
-    return ENDPOINT_OF.find(business_id)
+def endpoints_of(business_id: UUID) -> list[Endpoint]:
+    """Return the endpoints of a business, the first one first."""
+    live = [each for each in _ENDPOINTS_OF.find_all(business_id) if each.deleted_at is None]
+    return sorted(live, key=lambda each: each.number)
 
 
-def new_delivery(new: NewEvent, endpoint: Endpoint | None, *, now: datetime) -> Delivery:
-    """Return an event as the row of its delivery. Its body is final."""
-    event_id = uuid.uuid4()
+def new_delivery(
+    new: NewEvent, endpoint: Endpoint | None, *, now: datetime, event_id: UUID | None = None
+) -> Delivery:
+    """Return an event as the row of its delivery. Its body is final. An event without an id gets one."""
+    event_id = event_id or uuid.uuid4()
     is_enabled = endpoint is not None and endpoint.enabled
+    number = endpoint.number if endpoint else Endpoint.FIRST
+    delivery_id = event_id if number == Endpoint.FIRST else uuid.uuid4()
+    data = versions.in_version(endpoint.api_version if endpoint else versions.NEWEST, new.data())
     return Delivery(
-        id=event_id,
+        id=delivery_id,
+        shared_event_id=None if delivery_id == event_id else event_id,
         business_id=new.business_id,
+        endpoint_number=number,
         subject=new.subject,
         event=new.event,
-        body=render(event_id, new.event, data=new.data(), now=now, is_test=new.subject is None),
+        body=render(
+            event_id, new.event, data=data, now=now, is_test=new.subject is None, delivery_id=delivery_id
+        ),
         state=Delivery.State.WAITING if is_enabled else Delivery.State.HELD,
         held_at=None if is_enabled else now,
         next_attempt_at=now,
@@ -119,7 +130,17 @@ def new_delivery(new: NewEvent, endpoint: Endpoint | None, *, now: datetime) -> 
     )
 
 
-def render(event_id: UUID, event: str, *, data: dict[str, Any], now: datetime, is_test: bool = False) -> str:
-    """Return the body of an event. All attempts send the same bytes."""
-    envelope = WEBHOOK_EVENT.represent(Envelope(event_id, event, data, now, is_test=is_test))
+def render(
+    event_id: UUID,
+    event: str,
+    *,
+    data: dict[str, Any],
+    now: datetime,
+    is_test: bool = False,
+    delivery_id: UUID | None = None,
+) -> str:
+    """Return the body of an event. All attempts send the same bytes. By default the delivery has the event's id."""
+    envelope = WEBHOOK_EVENT.represent(
+        Envelope(delivery_id or event_id, event_id, event, data, now, is_test=is_test)
+    )
     return json.dumps(envelope, separators=(",", ":"), ensure_ascii=True)

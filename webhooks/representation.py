@@ -9,9 +9,10 @@ from webhooks.models import Event, event_name
 
 
 class Envelope(NamedTuple):
-    """An event with the representation of its subject."""
+    """A delivery of an event, with the representation of its subject."""
 
     id: uuid.UUID
+    event_id: uuid.UUID
     event: str
     data: dict[str, Any]
     created_at: datetime
@@ -21,8 +22,8 @@ class Envelope(NamedTuple):
 WEBHOOK_EVENT = Answer(
     "WebhookEvent",
     "The request that your endpoint receives. Verify its signature before anything else.",
-    Field("id", UUID, "The same as `event_id`.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
-    Field("event_id", UUID, "Our identifier of the event; the same in every attempt.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "id"),
+    Field("id", UUID, "Our identifier of the delivery. At your first endpoint the same as `event_id`.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
+    Field("event_id", UUID, "Our identifier of the event; the same in every attempt, and at each of your endpoints.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
     Field("event", one_of(Event.labels), "What happened.", value=lambda envelope: event_name(envelope.event)),
     Field("test", always(True), "Test events only: always `true`.", value=lambda envelope: envelope.is_test or None, omit=NONE),
     Field("created_at", MOMENT, "When it happened.", "2026-01-31T08:00:00.000Z"),

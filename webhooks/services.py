@@ -1,126 +1,45 @@
-"""Configure endpoints, publish events and resend deliveries."""
+"""Publish events and resend deliveries. `endpoints.endpoint_changes` configures endpoints."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
-from rest_framework import status
+from django.db.models import Case, F, Q, QuerySet, When
 
-from kit.api.errors import Problem
-from kit.db.card_number_fields import refuse_card_number
-from merchants.api.api_keys import random_key
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from webhooks import publishing
-from webhooks.endpoints import held_deliveries, url_validation
+from webhooks.endpoints import endpoint_changes
 from webhooks.listeners import listener_copies
-from webhooks.models import Category, Delivery, DeliveryQuerySet, Endpoint, Event
+from webhooks.models import RESENT_AT_ANY_TIME, Delivery, DeliveryQuerySet, Endpoint, Event
 from webhooks.publishing import NewEvent
 from webhooks.sending import wake_up
 
-NO_OVERLAP, LONGEST_OVERLAP = timedelta(0), timedelta(hours=72)  # of a rotation
-REPLAYABLE = (Delivery.State.DEAD, Delivery.State.DELIVERED, Delivery.State.HELD)
+REPLAYABLE = (*RESENT_AT_ANY_TIME, Delivery.State.WAITING)
 
-ENDPOINT_OF = publishing.ENDPOINT_OF  # by the id of a business; `publish_to` needs what it finds
-publish, publish_to, publish_all = publishing.publish, publishing.publish_to, publishing.publish_all
-
-
-class UnusableEndpoint(Problem):
-    """The URL or the subscription of an endpoint is invalid. The message says why."""
-
-    status_code = status.HTTP_400_BAD_REQUEST
-    default_code = "invalid_request"
-
-
-@dataclass(frozen=True, slots=True)
-class Configured:
-    """An endpoint after a change, with its signing key if a new one was generated."""
-
-    endpoint: Endpoint
-    new_hash_key: str | None
+publish, publish_all = publishing.publish, publishing.publish_all
+configure, rotate_hash_key = endpoint_changes.configure, endpoint_changes.rotate_hash_key
+create_endpoint, change_endpoint = endpoint_changes.create, endpoint_changes.change
+delete_endpoint = endpoint_changes.delete
+refusal_of_url, UnusableEndpoint = endpoint_changes.refusal_of_url, endpoint_changes.UnusableEndpoint
+LONGEST_OVERLAP, UrlTaken = endpoint_changes.LONGEST_OVERLAP, endpoint_changes.UrlTaken
+MOST_ENDPOINTS, TooManyEndpoints = endpoint_changes.MOST, endpoint_changes.TooManyEndpoints
+FirstEndpoint = endpoint_changes.FirstEndpoint
 
 
 @transaction.atomic
-def configure(
-    *,
-    business: Business,
-    url: str,
-    subscribed_events: Sequence[str],
-    enabled: bool,
-    actor: Actor,
-    now: datetime,
-) -> Configured:
-    """Create or update a business's endpoint. Enabling it releases its held deliveries.
-
-    :raises UnusableEndpoint: the URL or the events are invalid
-    """
-    _check(url, subscribed_events)
-    Business.objects.select_for_update().get(pk=business.pk)  # one configuration at a time
-    endpoint = Endpoint.objects.filter(business=business).first()
-    wanted = {"url": url, "subscribed_events": sorted(set(subscribed_events)), "enabled": enabled}
-    before = {} if endpoint is None else {name: getattr(endpoint, name) for name in wanted}
-    configured = _create(business, wanted, now=now) if endpoint is None else _change(endpoint, wanted)
-    if enabled:
-        held_deliveries.release(business=business, now=now)
-        transaction.on_commit(wake_up.notify, robust=True)
-    audit.record(
-        action="webhook.configured", actor=actor, business=business, before=before, after=wanted, now=now
-    )
-    return configured
-
-
-def _create(business: Business, wanted: dict[str, Any], *, now: datetime) -> Configured:
-    key = _new_hash_key()
-    endpoint = Endpoint.objects.create(
-        business=business, hash_key=key, created_at=now, key_made_at=now, **wanted
-    )
-    return Configured(endpoint, key)
-
-
-def _change(endpoint: Endpoint, wanted: dict[str, Any]) -> Configured:
-    for name, value in wanted.items():
-        setattr(endpoint, name, value)
-    endpoint.save(update_fields=list(wanted))
-    return Configured(endpoint, None)
-
-
-@transaction.atomic
-def rotate_hash_key(
-    *, business: Business, actor: Actor, now: datetime, overlap: timedelta = NO_OVERLAP
-) -> Configured:
-    """Generate a new signing key, also for pending retries. The old one signs beside it until the overlap ends.
-
-    Only the newest old key is kept: one that an earlier overlap kept stops working now.
-
-    :raises Endpoint.DoesNotExist: the business has no endpoint
-    """
-    endpoint = Endpoint.objects.select_for_update().get(business=business)
-    endpoint.previous_hash_key = endpoint.hash_key if overlap else None
-    endpoint.previous_key_ends_at = now + overlap if overlap else None
-    endpoint.hash_key = _new_hash_key()
-    endpoint.key_made_at = now
-    endpoint.save(update_fields=["hash_key", "key_made_at", "previous_hash_key", "previous_key_ends_at"])
-    hours = overlap / timedelta(hours=1)
-    after = {"overlap_hours": hours} if overlap else {}
-    audit.record(action="webhook.key_rotated", actor=actor, business=business, after=after, now=now)
-    return Configured(endpoint, endpoint.hash_key)
-
-
-@transaction.atomic
-def send_test_event(*, business: Business, data: dict[str, Any], now: datetime) -> Delivery:
+def send_test_event(
+    *, business: Business, data: dict[str, Any], now: datetime, number: int = Endpoint.FIRST
+) -> Delivery:
     """Send a test event in a single attempt, even if the endpoint is disabled or not subscribed.
 
-    :raises Endpoint.DoesNotExist: the business has no endpoint
+    :raises Endpoint.DoesNotExist: the business has no such endpoint
     """
-    endpoint = Endpoint.objects.get(business=business)
+    endpoint = Endpoint.objects.live().get(business=business, number=number)
     event = NewEvent(Event.PAYMENT_SUCCESS, business.pk, subject=None, data=lambda: data)
     delivery = publishing.new_delivery(event, endpoint, now=now)
     delivery.state, delivery.is_manual = Delivery.State.WAITING, True
@@ -138,16 +57,20 @@ def replayable(
     event: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    now: datetime,
+    endpoint: Endpoint | None = None,
 ) -> QuerySet[Delivery]:
     """Return the deliveries that can be resent, oldest first.
 
     Deliveries without a body cannot be resent. Test events have a single attempt.
     """
     wanted = Q(business=business, state__in=[state for state in states if state in REPLAYABLE])
-    for name, value in {"event": event, "created_at__gte": since, "created_at__lte": until}.items():
+    number = None if endpoint is None else endpoint.number
+    bounds = {"created_at__gte": since, "created_at__lte": until}
+    for name, value in {"event": event, "endpoint_number": number, **bounds}.items():
         if value is not None:
             wanted &= Q(**{name: value})
-    found: QuerySet[Delivery] = _resendable().filter(wanted).order_by("created_at", "id")
+    found: QuerySet[Delivery] = _resendable(at=now).filter(wanted).order_by("created_at", "id")
     return found
 
 
@@ -161,7 +84,7 @@ def replay(
 ) -> Iterator[bool]:
     """Resend deliveries with the same id and body and the current key. Yield for each whether it was queued.
 
-    In a sandbox, listeners receive copies of those that were queued, unless `to_listeners` is False.
+    One that waits for its next attempt gets an extra one now, and keeps the planned one. In a sandbox, listeners receive copies of those that were queued, unless `to_listeners` is False.
     """
     for delivery_id in delivery_ids:
         yield _replay_one(delivery_id, actor=actor, now=now, reason=reason, to_listeners=to_listeners)
@@ -170,7 +93,7 @@ def replay(
 
 def replay_to_listeners(delivery: Delivery, *, now: datetime) -> bool:
     """Copy a delivery to the listeners only. Return whether it can be resent."""
-    if not is_replayable(delivery):
+    if not is_replayable(delivery, now=now):
         return False
     listener_copies.copy_again(delivery, origin=listener_copies.Origin.RESEND, now=now)
     return True
@@ -198,10 +121,13 @@ def _replay_one(
     reason: str = "",
     to_listeners: bool = True,
 ) -> bool:
-    queued = (
-        _resendable()
-        .filter(*conditions, pk=delivery_id, state__in=REPLAYABLE)
-        .update(state=Delivery.State.WAITING, is_manual=True, next_attempt_at=now, lease_token=None)
+    found = _resendable(at=now).filter(*conditions, pk=delivery_id)
+    queued = found.update(
+        planned_at=Case(When(state=Delivery.State.WAITING, then=F("next_attempt_at"))),
+        state=Delivery.State.WAITING,
+        is_manual=True,
+        next_attempt_at=now,
+        lease_token=None,
     )
     if queued:
         delivery = Delivery.objects.select_related("business").get(pk=delivery_id)
@@ -218,13 +144,14 @@ def _replay_one(
     return bool(queued)
 
 
-def is_replayable(delivery: Delivery) -> bool:
-    """Return whether this delivery can be resent."""
-    return delivery.state in REPLAYABLE and delivery.has_payload and not delivery.is_test
+def is_replayable(delivery: Delivery, *, now: datetime) -> bool:
+    """Return whether this delivery can be resent, unless its endpoint was deleted."""
+    return delivery.is_resendable(at=now) and delivery.has_payload and not delivery.is_test
 
 
-def _resendable() -> DeliveryQuerySet:
-    found: DeliveryQuerySet = Delivery.objects.with_payload().without_tests()
+def _resendable(*, at: datetime) -> DeliveryQuerySet:
+    sendable: DeliveryQuerySet = Delivery.objects.with_payload().without_tests().of_live_endpoints()
+    found: DeliveryQuerySet = sendable.resendable(at=at)
     return found
 
 
@@ -236,25 +163,3 @@ def make_due_now(delivery_id: UUID, *, now: datetime) -> bool:
     is_changed = bool(waiting.update(next_attempt_at=now))
     transaction.on_commit(wake_up.notify, robust=True)
     return is_changed
-
-
-def refusal_of_url(url: str, *, strict: bool) -> str | None:
-    """Return why a webhook URL is invalid, or None. `strict` applies the rules of production."""
-    own_host = urlsplit(settings.PUBLIC_URL).hostname or ""
-    return url_validation.refusal(url, strict=strict, own_host=own_host)
-
-
-def _check(url: str, subscribed_events: Sequence[str]) -> None:
-    refusal = refusal_of_url(url, strict=not settings.SANDBOX)
-    if refusal:
-        raise UnusableEndpoint(refusal)
-    try:
-        refuse_card_number(url)
-    except ValidationError:
-        raise UnusableEndpoint("The address may not hold a card number.") from None
-    if not subscribed_events or not set(subscribed_events) <= set(Category.values):
-        raise UnusableEndpoint(f"Subscribe to one or more of {', '.join(Category.values)}.")
-
-
-def _new_hash_key() -> str:
-    return random_key("whk", length=43)

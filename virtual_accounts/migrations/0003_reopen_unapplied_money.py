@@ -1,18 +1,9 @@
-from typing import Any
-
 from django.db import migrations
+
+from kit.db.migration_operations import RunPostgreSQL
 
 TABLE = "virtual_accounts_unappliedmoney"
 TRIGGER = f"{TABLE}_state_is_final"
-
-
-def drop_trigger(_apps: Any, schema_editor: Any) -> None:
-    """Drop the trigger that kept `returned` final. Its successor is created after `migrate`."""
-    if schema_editor.connection.vendor == "postgresql":
-        schema_editor.execute(f"DROP TRIGGER IF EXISTS {TRIGGER} ON {TABLE}")
-        schema_editor.execute(f"DROP FUNCTION IF EXISTS {TRIGGER}()")
-    else:
-        schema_editor.execute(f"DROP TRIGGER IF EXISTS {TRIGGER}")
 
 
 class Migration(migrations.Migration):
@@ -22,4 +13,11 @@ class Migration(migrations.Migration):
         ("virtual_accounts", "0002_lists_by_status"),
     ]
 
-    operations = [migrations.RunPython(drop_trigger, migrations.RunPython.noop)]
+    operations = [
+        # It kept `returned` final. Its successor is created after `migrate`.
+        RunPostgreSQL(
+            [f"DROP TRIGGER IF EXISTS {TRIGGER} ON {TABLE}", f"DROP FUNCTION IF EXISTS {TRIGGER}()"],
+            RunPostgreSQL.noop,
+            elidable=True,
+        )
+    ]

@@ -13,6 +13,8 @@ from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
 from kit.db.encrypted_field import EncryptedTextField
 from merchants.models import Business
 
+LONGEST_PROVIDER_ACCOUNT = 100  # characters
+
 
 class VirtualAccountQuerySet(models.QuerySet["VirtualAccount"]):
     def of(self, business: Business) -> VirtualAccountQuerySet:
@@ -50,6 +52,13 @@ class VirtualAccount(models.Model):
         ACTIVE = "active"
         INACTIVE = "inactive"  # opens no session; incoming money is unapplied
 
+    class Opening(models.TextChoices):
+        """How far a provider that chooses the numbers itself has opened a static account. It has no number before that."""
+
+        DONE = "", "opened"  # also of accounts whose numbers come from the pool
+        PENDING = "pending"  # the provider is asked until it answers
+        FAILED = "failed"  # the provider refuses the customer; final
+
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     reference = models.CharField(max_length=100)
@@ -59,7 +68,14 @@ class VirtualAccount(models.Model):
     currency = models.CharField(max_length=3)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
     account_number = models.CharField(max_length=10, blank=True)  # permanent if static, null if dynamic
-    bank_code = models.CharField(max_length=6)
+    opening = models.CharField(
+        max_length=7, choices=Opening.choices, blank=True, default=Opening.DONE, db_default=""
+    )
+    # Our account at the provider that opens it, such as `paystack:100032`. Empty if numbers come from the pool.
+    provider_account = models.CharField(
+        max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
+    )
+    bank_code = models.CharField(max_length=6, blank=True)  # empty if we don't know the provider's bank
     bank_name = models.CharField(max_length=100)
 
     first_name = FreeTextField(max_length=100, blank=True)
@@ -90,7 +106,9 @@ class VirtualAccount(models.Model):
                 fields=["account_number"], condition=~Q(account_number=""), name="one_account_per_number"
             ),
             models.CheckConstraint(
-                condition=Q(type="static") & ~Q(account_number="") | Q(type="dynamic", account_number=""),
+                condition=Q(type="static", opening="") & ~Q(account_number="")
+                | Q(type="static", opening__in=["pending", "failed"], account_number="", status="inactive")
+                | Q(type="dynamic", opening="", account_number=""),
                 name="only_static_accounts_have_numbers",
             ),
             models.CheckConstraint(
@@ -99,7 +117,8 @@ class VirtualAccount(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(status="active", deactivated_at__isnull=True)
-                | Q(status="inactive", deactivated_at__isnull=False),
+                | Q(status="inactive", deactivated_at__isnull=False)
+                | Q(status="inactive") & ~Q(opening=""),
                 name="only_inactive_accounts_have_deactivated_at",
             ),
         ]
@@ -117,12 +136,34 @@ class VirtualAccount(models.Model):
         self.save(update_fields=["status", "deactivated_at"])
 
     def activate(self) -> None:
-        self.status, self.deactivated_at = self.Status.ACTIVE, None
+        """Activate it, or let it be active once it has a number."""
+        self.deactivated_at = None
+        self.status = self.Status.ACTIVE if self.is_opened else self.Status.INACTIVE
         self.save(update_fields=["status", "deactivated_at"])
+
+    def finish_opening(self, *, number: str, bank_code: str, bank_name: str) -> None:
+        """Store the number that the provider chose. The account is active unless it was deactivated meanwhile."""
+        self.account_number = self.current_number = number
+        self.bank_code, self.bank_name, self.opening = bank_code, bank_name, self.Opening.DONE
+        if self.deactivated_at is None:
+            self.status = self.Status.ACTIVE
+        self.save(update_fields=["account_number", "bank_code", "bank_name", "opening", "status"])
+
+    def fail_opening(self) -> None:
+        self.opening = self.Opening.FAILED
+        self.save(update_fields=["opening"])
 
     @property
     def is_static(self) -> bool:
         return self.type == self.Type.STATIC
+
+    @property
+    def is_opening(self) -> bool:
+        return self.opening == self.Opening.PENDING
+
+    @property
+    def is_opened(self) -> bool:
+        return self.opening == self.Opening.DONE
 
     @property
     def is_active(self) -> bool:

@@ -1,14 +1,15 @@
-"""Messages to the account provider about single numbers."""
+"""Messages to the account provider: about single accounts, and questions about transfers."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField
-from virtual_accounts.models.accounts import VirtualAccount
+from virtual_accounts.models.accounts import LONGEST_PROVIDER_ACCOUNT, VirtualAccount
 
 
 class ProviderMessageQuerySet(models.QuerySet["ProviderMessage"]):
@@ -16,22 +17,42 @@ class ProviderMessageQuerySet(models.QuerySet["ProviderMessage"]):
         """Return messages without an answer from the provider. Has an index."""
         return self.filter(answered_at=None)
 
+    def overdue(self, *, since: datetime) -> ProviderMessageQuerySet:
+        """Return unanswered messages that were due at a time. A question can be due hours after it was written."""
+        tried_or_due = Q(attempts_made__gt=0) | Q(next_attempt_at__lte=since)
+        return self.unanswered().filter(tried_or_due, created_at__lte=since)
+
 
 class ProviderMessage(models.Model):
-    """A message to the account provider. It is written with the change of the account and sent until acknowledged.
+    """A message to the account provider. It is written with the change that needs it, and sent until acknowledged.
 
-    The messages of an account are sent in the order of their ids, one at a time. Decision 0027.
+    The messages of an account are sent in the order of their ids, one at a time. Answered questions are deleted.
+    Decision 0027.
     """
 
     class Kind(models.TextChoices):
         CLOSE = "close"  # stop receiving money on the account's number
         REOPEN = "reopen"  # receive money on it again
+        OPEN = "open"  # open the account, and tell its number
+        LOOKUP = "lookup"  # has the transfer of `subject` arrived?
+        REJECT = "reject"  # the same, after the provider notified that it sent the transfer back
 
     id = models.BigAutoField(primary_key=True)
     account = models.ForeignKey(
-        VirtualAccount, on_delete=models.PROTECT, related_name="messages", db_index=False
+        VirtualAccount,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="messages",
+        db_index=False,
     )
     kind = models.CharField(max_length=6, choices=Kind.choices)
+    # Of a question about a transfer: the provider's reference of it, which is our id of a session without hyphens.
+    subject = FreeTextField(max_length=100, blank=True, default="", db_default="")
+    # Our account at the provider. Another one is never asked. Empty: the provider has no accounts of ours.
+    provider_account = models.CharField(
+        max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
+    )
     created_at = models.DateTimeField()
     next_attempt_at = models.DateTimeField(null=True, blank=True)  # null once acknowledged
     leased_until = models.DateTimeField(null=True, blank=True)  # a worker holds it until then
@@ -48,6 +69,16 @@ class ProviderMessage(models.Model):
                 | Q(answered_at__isnull=False, next_attempt_at__isnull=True, leased_until__isnull=True),
                 name="messages_are_due_or_answered",
             ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["close", "reopen", "open"], account__isnull=False, subject="")
+                | Q(kind__in=["lookup", "reject"], account__isnull=True) & ~Q(subject=""),
+                name="messages_have_an_account_or_a_subject",
+            ),
+            models.UniqueConstraint(
+                fields=["provider_account", "kind", "subject"],
+                condition=~Q(subject=""),
+                name="one_question_per_transfer",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(
@@ -57,4 +88,4 @@ class ProviderMessage(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.account_id}"
+        return f"{self.kind} {self.account_id or self.subject}"

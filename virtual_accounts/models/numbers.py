@@ -5,15 +5,22 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from virtual_accounts.models.accounts import VirtualAccount
+from virtual_accounts.models.accounts import LONGEST_PROVIDER_ACCOUNT, VirtualAccount
 
 
 class AccountNumber(models.Model):
-    """An account number of the hosting bank. Each has one row, so it has one holder at a time."""
+    """An account number of the hosting bank. Each has one row, so it has one holder at a time.
+
+    Numbers that a provider chose are never taken from the pool: it decides who has them next.
+    """
 
     number = models.CharField(primary_key=True, max_length=10)
-    bank_code = models.CharField(max_length=6)
+    bank_code = models.CharField(max_length=6, blank=True)
     bank_name = models.CharField(max_length=100)
+    # Our account at the provider that chose the number. Empty: it is of the pool.
+    provider_account = models.CharField(
+        max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
+    )
     holder = models.ForeignKey(VirtualAccount, on_delete=models.PROTECT, null=True, related_name="numbers")
     last_holder = models.ForeignKey(  # the current or last holder, who owns late transfers
         VirtualAccount, on_delete=models.PROTECT, null=True, related_name="+"

@@ -11,7 +11,7 @@ from django.db.models import Q
 from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import update_if_unchanged
 from kit.money.money import money
-from virtual_accounts.models.accounts import VirtualAccount
+from virtual_accounts.models.accounts import LONGEST_PROVIDER_ACCOUNT, VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 
 
@@ -21,8 +21,8 @@ class SessionEnded(Exception):
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def overdue(self, *, at: datetime) -> SessionQuerySet:
-        """Return expired sessions that haven't been ended yet."""
-        return self.filter(status=Session.Status.PENDING, expires_at__lte=at)
+        """Return expired sessions that haven't been ended yet. Those of a provider wait for its answer."""
+        return self.filter(status=Session.Status.PENDING, expires_at__lte=at, provider_account="")
 
     def end_all(self, sessions: list[Session], status: Session.Status, *, now: datetime) -> None:
         """End sessions that received no money as expired or failed. The caller has locked them.
@@ -42,7 +42,7 @@ class Session(models.Model):
     class Status(models.TextChoices):
         PENDING = "pending"  # accepts a transfer until it expires
         SUCCESS = "success"  # the expected amount arrived; final
-        MISMATCH = "mismatch"  # another amount arrived; final
+        MISMATCH = "mismatch"  # another amount arrived; the provider may have sent it back; final
         EXPIRED = "expired"  # nothing arrived in time; final
         FAILED = "failed"  # the account was deactivated, or the payment cancelled; final
 
@@ -58,6 +58,10 @@ class Session(models.Model):
     opened_at = models.DateTimeField()
     expires_at = models.DateTimeField()  # accepts funds while now < expires_at
     ended_at = models.DateTimeField(null=True)
+    # Our account at the provider that opened the session. Empty: its number is the account's, or of the pool.
+    provider_account = models.CharField(
+        max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
+    )
 
     objects: ClassVar = SessionQuerySet.as_manager()
 
@@ -77,6 +81,7 @@ class Session(models.Model):
                 condition=Q(status="success", amount_received=models.F("expected_amount"))
                 | Q(status="mismatch", amount_received__isnull=False)
                 & ~Q(amount_received=models.F("expected_amount"))
+                | Q(status="mismatch", amount_received__isnull=True) & ~Q(provider_account="")
                 | Q(status__in=["pending", "expired", "failed"], amount_received__isnull=True),
                 name="session_status_follows_amounts",
             ),

@@ -11,7 +11,7 @@ from django.db.models import Case, CharField, OuterRef, Q, Subquery, Value, When
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
 from kit.money.money import money
 from merchants.models import Business
-from virtual_accounts.models.accounts import VirtualAccount
+from virtual_accounts.models.accounts import LONGEST_PROVIDER_ACCOUNT, VirtualAccount
 from virtual_accounts.models.numbers import AccountNumber
 from virtual_accounts.models.sessions import Session
 
@@ -54,6 +54,10 @@ class Transfer(models.Model):
     narration = FreeTextField(max_length=255, blank=True, default="", db_default="")
     # Members sent by the bank that have no column or are too long for it, truncated, by name.
     extra_members = FreeTextJSONField(default=dict, db_default=Value({}, models.JSONField()), blank=True)
+    # Our account at the provider that took it, and sends it back too. Empty: the hosting bank notified it.
+    provider_account = models.CharField(
+        max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
+    )
     received_at = models.DateTimeField()
     applied = models.CharField(max_length=11, choices=Applied.choices)
     session = models.OneToOneField(
@@ -131,6 +135,9 @@ class UnappliedMoney(models.Model):
     )  # of the return or credit; the bank's if it refused the return or sent it back
     actor = models.CharField(max_length=254, blank=True)
     reference = models.CharField(max_length=100, blank=True)  # of the latest payout to its sender
+    is_accepted = models.BooleanField(
+        default=False, db_default=False
+    )  # credited for its payment, though short
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
 
@@ -149,6 +156,9 @@ class UnappliedMoney(models.Model):
                 & ~Q(actor=""),
                 name="decisions_have_reason_and_actor",
             ),
+            models.CheckConstraint(
+                condition=Q(is_accepted=False) | Q(state="credited"), name="only_credited_money_is_accepted"
+            ),
         ]
         indexes: ClassVar = [
             models.Index(fields=["business", "-id"], name="unapplied_newest_first"),
@@ -162,11 +172,36 @@ class UnappliedMoney(models.Model):
     def is_open(self) -> bool:
         return self.state == self.State.OPEN
 
-    def decide(self, state: State, *, reason: str, actor: str, reference: str, now: datetime) -> None:
+    @property
+    def is_short(self) -> bool:
+        """Return whether the money is less than its payment expected, so that it can be accepted for the payment."""
+        session = self.transfer.session
+        if session is None or self.transfer.reason != Transfer.Reason.MISMATCH:
+            return False
+        return self.amount < session.expected_amount
+
+    @property
+    def overpaid(self) -> int:
+        """Return what the money is more than its payment expected, in minor units."""
+        session = self.transfer.session
+        if session is None or self.transfer.reason != Transfer.Reason.MISMATCH:
+            return 0
+        return max(0, self.amount - session.expected_amount)
+
+    def decide(
+        self,
+        state: State,
+        *,
+        reason: str,
+        actor: str,
+        reference: str,
+        now: datetime,
+        is_accepted: bool = False,
+    ) -> None:
         """Record the decision. The caller has locked the row and checked that it is open."""
         self.state, self.reason, self.actor, self.reference = state, reason, actor, reference
-        self.decided_at = now
-        self.save(update_fields=["state", "reason", "actor", "reference", "decided_at"])
+        self.decided_at, self.is_accepted = now, is_accepted
+        self.save(update_fields=["state", "reason", "actor", "reference", "decided_at", "is_accepted"])
 
     def reopen(self, *, reason: str) -> None:
         """Open money again whose return the bank refused or sent back. It keeps the payout's reference. The caller has locked the row."""

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from virtual_accounts import nuban
-from virtual_accounts.providers.protocol import AccountCapabilities, NumberOrder
+from virtual_accounts.providers.protocol import AccountCapabilities, Issues, NumberOrder
 
 
 class SandboxProvider:
     """A bank whose numbers are a function of their serials."""
 
     capabilities = AccountCapabilities()
+    issues = Issues.NUMBERS
 
     def issue(self, order: NumberOrder) -> Sequence[str]:
         serials = range(order.first_serial, order.first_serial + order.count)

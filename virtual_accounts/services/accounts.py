@@ -15,7 +15,8 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from virtual_accounts.models import VirtualAccount
-from virtual_accounts.services import number_pool
+from virtual_accounts.providers import require_provider
+from virtual_accounts.services import account_openings, number_pool, provider_messages
 
 
 def create(
@@ -23,9 +24,11 @@ def create(
 ) -> IdempotentResult[VirtualAccount]:
     """Create an account. A static one gets its permanent number. If a person creates it, this is audited.
 
+    A provider that opens accounts itself is asked once. Without an answer, the account is inactive until it has one.
+
     :raises DuplicateReference: the reference belongs to a different request
     :raises NotSupported: the request is new and the hosting bank has no accounts in its currency
-    :raises RailUnavailable: the request is new and no hosting bank is configured
+    :raises RailUnavailable: the request is new and no hosting bank is configured, or it can't be reached
     """
     new = VirtualAccount(
         id=new_id(now),
@@ -39,8 +42,13 @@ def create(
     replay = _replay(business, new, request)
     if replay is not None:
         return replay
-    number_pool.require_bank(new.currency)
+    opener = require_provider(new.currency)
+    if opener is not None and new.is_static:
+        new.provider_account, new.opening = opener.account, VirtualAccount.Opening.PENDING
+        new.status, new.bank_code, new.bank_name = VirtualAccount.Status.INACTIVE, "", ""
     if number_pool.with_numbers(lambda: _write(new, actor=actor, now=now), now=now):
+        if not new.is_opened:
+            account_openings.try_at_once(new, now=now)
         return IdempotentResult(new, is_replay=False)
     replay = _replay(business, new, request)  # an equal or different request has just written it
     if replay is None:
@@ -76,10 +84,12 @@ def bvn_hash(bvn: str) -> str:
 @database.atomic
 def _write(new: VirtualAccount, *, actor: Actor | None, now: datetime) -> bool:
     """Insert the row; return whether its reference was free."""
-    if new.is_static:
+    if new.is_static and new.is_opened:
         new.account_number = number_pool.take(new.pk, now=now).number
     new.current_number = new.account_number  # no session is open yet
     if insert_if_absent(new):
+        if not new.is_opened:
+            provider_messages.write_opening(new, now=now)
         if actor is not None:
             audit.record(
                 action="virtual_account.created",

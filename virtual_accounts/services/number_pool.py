@@ -9,9 +9,9 @@ from django.conf import settings
 from django.db import connection
 from django.db import transaction as database
 
-from kit.connectors.connectors import require_supported
+from kit.db.prepared_statements import insert_if_absent
 from virtual_accounts.models import AccountNumber, NumberSeries
-from virtual_accounts.providers import account_provider
+from virtual_accounts.providers import number_provider
 from virtual_accounts.providers.protocol import NumberOrder
 
 T = TypeVar("T")
@@ -20,15 +20,6 @@ COOLING = timedelta(hours=24)  # from the end of a session until its number can 
 BLOCK = 200  # numbers per order
 FIRST_SERIAL = 100_000_000
 TRIES = 3  # concurrent requests may use up a new block
-
-
-def require_bank(currency: str) -> None:
-    """Check that a hosting bank is configured, and opens accounts in a currency.
-
-    :raises NotSupported: it never does
-    :raises RailUnavailable: none is configured
-    """
-    require_supported(account_provider().capabilities.unsupported(currency))
 
 
 class PoolEmpty(Exception):
@@ -41,7 +32,7 @@ def take(account_id: UUID, *, now: datetime) -> AccountNumber:
     :raises PoolEmpty: no number is free
     """
     free = AccountNumber.objects.filter(
-        holder=None, bank_code=settings.VIRTUAL_ACCOUNT_BANK_CODE, free_at__lte=now
+        holder=None, provider_account="", bank_code=settings.VIRTUAL_ACCOUNT_BANK_CODE, free_at__lte=now
     )
     # Numbers locked by concurrent requests are skipped. The partial index makes this a single lookup.
     skips = connection.features.has_select_for_update_skip_locked
@@ -52,6 +43,24 @@ def take(account_id: UUID, *, now: datetime) -> AccountNumber:
     number.free_at = None
     number.save(update_fields=["holder", "last_holder", "free_at"])
     return number
+
+
+class NumberTaken(Exception):
+    """A provider names a number that another account holds."""
+
+
+def hold(number: AccountNumber) -> None:
+    """Store a number that a provider has given to its holder, in the caller's transaction. It may have been another's.
+
+    :raises NumberTaken: another account holds it
+    """
+    number.last_holder_id = number.holder_id
+    if insert_if_absent(number):
+        return
+    stored = AccountNumber.objects.select_for_update().get(pk=number.pk)
+    if stored.holder_id not in {None, number.holder_id}:
+        raise NumberTaken(number.pk)
+    number.save(force_update=True)
 
 
 def release(numbers: list[str], *, now: datetime) -> None:
@@ -81,7 +90,7 @@ def refill(*, now: datetime, count: int = BLOCK) -> None:
     bank_code = settings.VIRTUAL_ACCOUNT_BANK_CODE
     first_serial = _reserve_serials(bank_code, count)
     order = NumberOrder(bank_code=bank_code, first_serial=first_serial, count=count)
-    issued = account_provider().issue(order)
+    issued = number_provider().issue(order)
     AccountNumber.objects.bulk_create(
         [
             AccountNumber(

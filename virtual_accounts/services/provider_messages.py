@@ -1,9 +1,10 @@
 """Outbox of messages to the account provider: write, lease, and record responses.
 
-A message is written in the transaction that changes its account, under the account's lock, so ids have the order of
+A message about an account is written in the transaction that changes its account, under the account's lock, so ids have the order of
 the changes. Only an account's oldest unanswered message is leased. Time is the database's. Decision 0027.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction as database
@@ -11,6 +12,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from virtual_accounts.models import ProviderMessage, VirtualAccount
 
+FIRST_LEASE = timedelta(seconds=30)  # of the request that opens an account
 # The delay before each further attempt. The last one repeats.
 INTERVALS = (
     timedelta(seconds=5),
@@ -22,13 +24,57 @@ INTERVALS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A message has to be sent again: after the usual interval, with the reason for staff, or at a time."""
+
+    why: str = ""
+    at: datetime | None = None
+
+
 def write(account: VirtualAccount, kind: ProviderMessage.Kind, *, now: datetime) -> None:
     """Write a message about an account, which the caller has locked. Earlier ones become due, so that it can follow."""
-    if not account.is_static:
-        return  # dynamic accounts have no number
+    if not account.is_static or account.provider_account:
+        return  # dynamic accounts have no number, and a provider that opens accounts can't stop one for a while
     unanswered = ProviderMessage.objects.unanswered().filter(account=account)
     unanswered.filter(next_attempt_at__gt=now).update(next_attempt_at=now)
     ProviderMessage.objects.create(account=account, kind=kind, created_at=now, next_attempt_at=now)
+
+
+def write_opening(account: VirtualAccount, *, now: datetime) -> ProviderMessage:
+    """Write the message that opens an account, leased to the caller, who sends it first."""
+    return ProviderMessage.objects.create(
+        account=account,
+        kind=ProviderMessage.Kind.OPEN,
+        provider_account=account.provider_account,
+        created_at=now,
+        next_attempt_at=now,
+        leased_until=now + FIRST_LEASE,
+    )
+
+
+def ask(
+    subject: str,
+    *,
+    provider_account: str,
+    at: datetime,
+    now: datetime,
+    kind: ProviderMessage.Kind = ProviderMessage.Kind.LOOKUP,
+) -> None:
+    """Have the provider asked about a transfer at a time. If that was planned before, the earlier time counts."""
+    question = {"provider_account": provider_account, "kind": kind, "subject": subject}
+    planned = {"created_at": now, "next_attempt_at": at}
+    message, is_new = ProviderMessage.objects.get_or_create(**question, defaults=planned)
+    if not is_new:
+        ProviderMessage.objects.filter(pk=message.pk, next_attempt_at__gt=at).update(next_attempt_at=at)
+
+
+def is_asked(subject: str, *, provider_account: str, now: datetime) -> bool:
+    """Return whether the provider hasn't answered yet what became of a transfer. It may be asked again much later."""
+    questions = ProviderMessage.objects.unanswered().filter(
+        provider_account=provider_account, subject=subject
+    )
+    return bool(questions.filter(Q(next_attempt_at__lte=now) | ~Q(last_error="")).exists())
 
 
 @database.atomic
@@ -50,6 +96,8 @@ def lease(*, limit: int, at: datetime, length: timedelta) -> list[ProviderMessag
 def record_answer(message: ProviderMessage, *, now: datetime) -> bool:
     """Record that the provider has responded; return False if the lease was lost to another process."""
     held = _held(message)
+    if message.account_id is None:
+        return bool(held.delete()[0])
     return bool(
         held.update(
             answered_at=now,
@@ -72,6 +120,11 @@ def record_failure(message: ProviderMessage, error: str, *, now: datetime) -> bo
             last_error=error[: ProviderMessage._meta.get_field("last_error").max_length],
         )
     )
+
+
+def postpone(message: ProviderMessage, *, until: datetime) -> None:
+    """Have an answered question asked again at a time."""
+    _held(message).update(next_attempt_at=until, leased_until=None, attempts_made=0, last_error="")
 
 
 def _held(message: ProviderMessage) -> QuerySet[ProviderMessage]:

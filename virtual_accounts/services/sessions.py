@@ -8,8 +8,55 @@ from uuid import UUID
 
 from kit.db.prepared_statements import Lookup, insert_if_absent
 from kit.time.time_ordered_ids import new_id
-from virtual_accounts.models import Session, VirtualAccount
-from virtual_accounts.services import number_pool
+from virtual_accounts.models import AccountNumber, Session, VirtualAccount
+from virtual_accounts.providers.protocol import OpenedSession
+from virtual_accounts.services import number_pool, provider_messages
+
+
+def open_at_provider(
+    session_id: UUID,
+    *,
+    account: VirtualAccount,
+    amount: int,
+    opened: OpenedSession,
+    provider_account: str,
+    now: datetime,
+) -> Session:
+    """Store the session that a provider has opened for a dynamic account, and have the provider asked when it ends.
+
+    The caller has locked the account in its transaction.
+
+    :raises NumberTaken: another account holds its number
+    """
+    number = AccountNumber(
+        number=opened.number,
+        bank_code=opened.bank_code,
+        bank_name=opened.bank_name,
+        holder=account,
+        provider_account=provider_account,
+    )
+    number_pool.hold(number)
+    session = Session(
+        id=session_id,
+        account=account,
+        number=number,
+        bank_name=opened.bank_name,
+        account_name=opened.account_name,
+        expected_amount=amount,
+        currency=account.currency,
+        opened_at=now,
+        expires_at=opened.expires_at,
+        provider_account=provider_account,
+    )
+    if not insert_if_absent(session):
+        raise number_pool.NumberTaken(opened.number)  # this account's earlier session on it hasn't ended here
+    ask_provider(session, at=session.expires_at, now=now)
+    return session
+
+
+def ask_provider(session: Session, *, at: datetime, now: datetime) -> None:
+    """Have the provider of a session asked about its transfer at a time."""
+    provider_messages.ask(session.pk.hex, provider_account=session.provider_account, at=at, now=now)
 
 
 def open_session(
@@ -67,6 +114,22 @@ def lock(session_id: UUID) -> Session:
 
 
 _LOCKED_BY_ID = Lookup(Session, "id", joined=("account",), lock=True)
+
+
+def reject(session: Session, *, now: datetime) -> None:
+    """End an open session whose provider sent another amount back. The caller has locked it.
+
+    :raises SessionEnded: it has ended already
+    """
+    _end([session], Session.Status.MISMATCH, now=now)
+
+
+def expire_one(session: Session, *, now: datetime) -> None:
+    """End an open session whose provider received nothing in time. The caller has locked it.
+
+    :raises SessionEnded: it has ended already
+    """
+    _end([session], Session.Status.EXPIRED, now=now)
 
 
 def fail(session: Session, *, now: datetime) -> None:

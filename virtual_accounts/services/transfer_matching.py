@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from rest_framework import status
 
@@ -47,6 +48,9 @@ class Notice:
 
     bank_reference: str
     account_number: str
+    # The session that the provider opened for this transfer. Its number may have been given to another one since.
+    session_id: UUID | None = None
+    provider_account: str = ""  # our account at the provider that took it, and sends it back
     amount: int
     currency: str = ""  # empty means the account's currency
     sender_name: str
@@ -82,6 +86,8 @@ def record(
     :raises DuplicateReference: the bank's reference belongs to a different transfer
     :raises NumberReassigned: the locks are of an account that no longer holds the number
     """
+    if notice.session_id is not None:
+        return _record(notice, *_of_session(notice.session_id), clock=clock)
     account = account_of(notice.account_number)
     if owner is not None and owner.pk != account.business_id:
         raise UnknownAccount
@@ -89,6 +95,21 @@ def record(
     # a concurrent deactivation of the account while holding that lock could deadlock.
     session = sessions.lock_open(notice.account_number)
     _require_unchanged(notice.account_number, account, session)
+    return _record(notice, account, session, clock=clock)
+
+
+def _of_session(session_id: UUID) -> tuple[VirtualAccount, Session]:
+    """Return the account of a session with a shared lock, and the session, locked."""
+    account_id = Session.objects.values_list("account_id", flat=True).get(pk=session_id)
+    account = accounts.lock_shared(account_id)
+    if account is None:
+        raise UnknownAccount
+    return account, sessions.lock(session_id)
+
+
+def _record(
+    notice: Notice, account: VirtualAccount, session: Session | None, *, clock: Callable[[], datetime]
+) -> IdempotentResult[Transfer]:
     now = clock()
     decision = _decide(notice, account, session, now=now)
     ended = _session_to_end(notice, account, session, decision, now=now)
@@ -154,18 +175,25 @@ def _session_to_end(
 def _decide(notice: Notice, account: VirtualAccount, session: Session | None, *, now: datetime) -> Decision:
     if notice.currency not in {"", account.currency}:
         return Decision(Applied.UNAPPLIED, Reason.OTHER_CURRENCY)
-    if session is not None and now < session.expires_at:
+    if session is not None and _is_in_time(session, now=now):
         is_exact = notice.amount == session.expected_amount
         return Decision(Applied.SESSION) if is_exact else Decision(Applied.UNAPPLIED, Reason.MISMATCH)
     if not account.is_static:
-        return Decision(Applied.UNAPPLIED, _why_too_late(notice.account_number, account))
-    if not account.is_active:
+        return Decision(Applied.UNAPPLIED, _why_too_late(notice, account))
+    if not account.is_active or not account.business.is_active:
         return Decision(Applied.UNAPPLIED, Reason.INACTIVE)
     return Decision(Applied.NEW_PAYMENT)
 
 
-def _why_too_late(number: str, account: VirtualAccount) -> Transfer.Reason:
-    last = Session.objects.filter(number=number).order_by("-opened_at").first()
+def _is_in_time(session: Session, *, now: datetime) -> bool:
+    """Return whether an open session takes a transfer. A provider accepts none after its own expiry."""
+    is_open = session.status == Session.Status.PENDING
+    return is_open and (now < session.expires_at or session.provider_account != "")
+
+
+def _why_too_late(notice: Notice, account: VirtualAccount) -> Transfer.Reason:
+    meant_for = {"pk": notice.session_id} if notice.session_id else {"number": notice.account_number}
+    last = Session.objects.filter(**meant_for).order_by("-opened_at").first()
     if last is not None and last.status == Session.Status.FAILED and account.is_active:
         return Reason.LATE  # the payment was cancelled
     return Reason.LATE if last is None else _AFTER[Session.Status(last.status)]
@@ -193,6 +221,7 @@ def _transfer(
         sender_name=notice.sender_name,
         **_sender_fields(notice),
         narration=notice.narration,
+        provider_account=notice.provider_account,
         received_at=now,
         applied=decision.applied,
         session=ended,
@@ -240,6 +269,11 @@ def _first_of(notice: Notice) -> IdempotentResult[Transfer]:
     }:
         raise other_content()
     return IdempotentResult(first, is_replay=True)
+
+
+def number_exists(number: str) -> bool:
+    """Return whether this is, or ever was, a number of ours."""
+    return _NUMBER.find(number) is not None
 
 
 def is_recorded(bank_reference: str) -> bool:

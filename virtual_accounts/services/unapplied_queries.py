@@ -20,11 +20,6 @@ def find(unapplied_id: UUID) -> UnappliedMoney:
     return found
 
 
-def owner(unapplied_id: UUID) -> Business:
-    """Return the business that owns unapplied money."""
-    return UnappliedMoney.objects.select_related("business").get(pk=unapplied_id).business
-
-
 def lock(unapplied_id: UUID, *, owner: Business | None = None) -> UnappliedMoney:
     """Return unapplied money, locked until the transaction ends; with `owner`, only if that business owns it."""
     rows = UnappliedMoney.objects.select_for_update(of=("self",)).select_related("business", "transfer")

@@ -1,19 +1,34 @@
-"""Deliveries held while their endpoint is disabled: released when it is enabled, skipped after seven days."""
+"""Deliveries held while their endpoint is disabled: released when it is enabled, skipped after seven days or with their endpoint."""
 
 from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from merchants.models import Business
-from webhooks.models import Delivery, DeliveryQuerySet
+from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
 
 HELD_FOR = timedelta(days=7)
+AT_ONCE = 10_000  # deliveries that a deletion skips; a request must not wait for more
 
 
 @transaction.atomic
-def release(*, business: Business, now: datetime) -> int:
-    """Release a business's held deliveries; return their number. Those held for over seven days are skipped."""
-    return _release(Delivery.objects.filter(business=business, state=Delivery.State.HELD), now=now)
+def release(endpoint: Endpoint, *, now: datetime) -> int:
+    """Release an endpoint's held deliveries; return their number. Those held for over seven days are skipped."""
+    return _release(Delivery.objects.of_endpoint(endpoint).filter(state=Delivery.State.HELD), now=now)
+
+
+def skip_all(endpoint: Endpoint) -> int:
+    """Skip the held and waiting deliveries of a deleted endpoint, at most 10,000; return their number.
+
+    One that is being sent keeps its lease, and is skipped when it would be sent again. So are further waiting ones;
+    `drop_long_held` skips further held ones.
+    """
+    undelivered = Delivery.objects.of_endpoint(endpoint).filter(
+        state__in=[Delivery.State.HELD, Delivery.State.WAITING], lease_token=None
+    )
+    # Chosen first: PostgreSQL may read a subquery again for each row. With both conditions: a delivery may be leased after
+    # it was chosen.
+    chosen = list(undelivered.values_list("pk", flat=True)[:AT_ONCE])
+    return _skip(undelivered.filter(pk__in=chosen))
 
 
 def release_stragglers(*, at: datetime) -> int:
@@ -30,8 +45,9 @@ def release_stragglers(*, at: datetime) -> int:
 
 
 def drop_long_held(*, now: datetime) -> int:
-    """Skip deliveries that have been held for over seven days; return their number."""
-    return _drop(Delivery.objects.filter(state=Delivery.State.HELD), now=now)
+    """Skip deliveries that have been held for over seven days, or whose endpoint is gone; return their number."""
+    held = Delivery.objects.filter(state=Delivery.State.HELD)
+    return _drop(held, now=now) + _skip(held.of_deleted_endpoints())
 
 
 def _release(held: DeliveryQuerySet, *, now: datetime) -> int:
@@ -40,5 +56,12 @@ def _release(held: DeliveryQuerySet, *, now: datetime) -> int:
 
 
 def _drop(held: DeliveryQuerySet, *, now: datetime) -> int:
-    dropped = held.filter(held_at__lt=now - HELD_FOR)
-    return int(dropped.update(state=Delivery.State.SKIPPED, next_attempt_at=None))
+    return _skip(held.filter(held_at__lt=now - HELD_FOR))
+
+
+def _skip(deliveries: DeliveryQuerySet) -> int:
+    return int(
+        deliveries.update(
+            state=Delivery.State.SKIPPED, next_attempt_at=None, is_manual=False, planned_at=None
+        )
+    )

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from kit.db.columns import save_columns
 from webhooks.endpoints.outages import Outage, last_success, outage_of
 from webhooks.models import TRIES, Attempt, Delivery, Endpoint, OpenOutage
 
@@ -52,7 +53,9 @@ def due(*, now: datetime) -> Iterator[Notice]:
 
 def _watched(*, now: datetime) -> QuerySet[Endpoint]:
     """Return the endpoints that may be failing, or were when last checked. Each costs a few index lookups."""
-    mine = Delivery.objects.without_tests().filter(business=OuterRef("business"))
+    mine = Delivery.objects.without_tests().filter(
+        business=OuterRef("business"), endpoint_number=OuterRef("number")
+    )
     retried = mine.annotate(tries=TRIES).filter(state=State.WAITING, tries=1)
     stopped = mine.filter(state=State.DEAD, created_at__gte=now - timedelta(days=1))
     open_outage = OpenOutage.objects.filter(endpoint=OuterRef("pk"))
@@ -69,10 +72,14 @@ def _lease(key: int, *, now: datetime) -> Notice | None:
     if endpoint is None:
         return None
     found = OpenOutage.objects.filter(endpoint=endpoint).first()
-    success = last_success(endpoint.business_id)
-    current = outage_of(endpoint.business_id)
+    success = last_success(endpoint.business_id, endpoint.number)
+    current = outage_of(endpoint)
     if found is None and current is not None:
         found = OpenOutage.objects.create(endpoint=endpoint, began_at=current.began_at)
+    elif found is not None and current is not None and _is_of_another_url(found, endpoint):
+        save_columns(
+            found, began_at=current.began_at
+        )  # members who were notified of it aren't notified again
     if found is None or (found.leased_until is not None and found.leased_until > now):
         return None
     recovered_at = success if success is not None and success > found.began_at else None
@@ -89,6 +96,10 @@ def _lease(key: int, *, now: datetime) -> Notice | None:
     )
 
 
+def _is_of_another_url(found: OpenOutage, endpoint: Endpoint) -> bool:
+    return endpoint.url_changed_at is not None and found.began_at <= endpoint.url_changed_at
+
+
 def _is_due(
     found: OpenOutage, current: Outage | None, recovered_at: datetime | None, *, now: datetime
 ) -> bool:
@@ -102,5 +113,5 @@ def _is_due(
 
 
 def _waiting(endpoint: Endpoint) -> int:
-    waiting = Delivery.objects.without_tests().filter(business=endpoint.business_id, state=State.WAITING)
+    waiting = Delivery.objects.without_tests().of_endpoint(endpoint).filter(state=State.WAITING)
     return int(waiting[:MOST_WAITING].count())

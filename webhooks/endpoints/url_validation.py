@@ -9,7 +9,7 @@ True
 """
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 MAX_LENGTH = 2048
 MAX_HOST = 253  # RFC 1035, without the trailing dot
@@ -63,3 +63,13 @@ def _strict_refusal(host: str, port: int | None, own_host: str) -> str | None:
     if host == own_host.lower().removesuffix("."):
         return "The host may not be this service's own."
     return None
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without what may be a credential: user, password, query and fragment.
+
+    >>> shown_url("https://ada:secret@shop.example:8443/hooks?token=1#x")
+    'https://shop.example:8443/hooks'
+    """
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

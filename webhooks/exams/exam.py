@@ -12,6 +12,7 @@ from enum import StrEnum
 from http import HTTPStatus
 
 MOST_REQUESTS = 40
+MOST_KINDS = 14  # each is a genuine request beside the other 26
 MOST_TIMEOUTS = 3
 SECONDS = 120  # of a whole exam
 PROMPT_MS = 1_000  # above, the dispatcher sends an endpoint fewer requests at once (`concurrency`)

@@ -42,6 +42,7 @@ class Exam(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
     target = models.CharField(max_length=8, choices=Target.choices)
+    endpoint_number = models.IntegerField(default=0, db_default=0)  # of the endpoint, within the business
     listener = models.CharField(max_length=64, blank=True)
     tag = models.CharField(max_length=8)  # in the references of its events
     requests = models.JSONField()

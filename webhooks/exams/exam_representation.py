@@ -1,5 +1,6 @@
 """Exams in API responses, declared field by field."""
 
+import uuid
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from kit.api.fields.answer_fields import (
 )
 from webhooks.exams.exam import PROBES, ExamRequest, Manner, ProbeResult, Verdict
 from webhooks.exams.exam_records import Exam
+from webhooks.models import endpoint_id
 
 NUMBER = Type({"type": "number", "minimum": 0})
 HEADERS = Type({"type": "object", "additionalProperties": TEXT.schema})
@@ -68,6 +70,11 @@ def _to_send(exam: Exam) -> list[ExamRequest] | None:
     return exam.all_requests if exam.is_running and exam.target == Exam.Target.CLIENT else None
 
 
+def _endpoint_of(exam: Exam) -> uuid.UUID | None:
+    is_sent_by_us = exam.target == Exam.Target.ENDPOINT
+    return endpoint_id(exam.business_id, exam.endpoint_number) if is_sent_by_us else None
+
+
 def guide_of(result: ProbeResult) -> str:
     return f"{settings.PUBLIC_URL}/docs/webhooks#{result.probe.section}"
 
@@ -94,6 +101,7 @@ EXAM = Answer(
     "An exam of your webhook receiver. It is `passed` if no probe `failed`.",
     Field("id", UUID, "Our identifier of the exam.", "0b8f6a54-7d39-4f1c-9b2e-6c1f0e5a7d21", "pk"),
     Field("target", one_of(Exam.Target.values), "`endpoint`: the service sends the requests; `client`: your tool does."),
+    Field("endpoint_id", UUID, "`endpoint`: the webhook endpoint that is examined.", "7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11", _endpoint_of, omit=NONE),
     Field("listener", TEXT, "`client`: the listener whose key signs the requests.", "laptop", omit=("",)),
     Field("state", one_of(Exam.State.values), "`running` until all answers are there."),
     Field("created_at", MOMENT, "When it was started.", "2026-01-31T08:00:00.000Z"),

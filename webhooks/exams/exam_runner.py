@@ -59,10 +59,13 @@ def _begin_next(*, now: datetime) -> Exam | None:
 
 
 def run(exam: Exam, *, clock: Callable[[], datetime] = database_now) -> None:
-    """Send the requests of an exam to the business's endpoint, and record the answers."""
-    endpoint = Endpoint.objects.filter(business=exam.business_id).defer("hash_key").first()
+    """Send the requests of an exam to its endpoint, and record the answers. A deleted one gets none."""
+    live = Endpoint.objects.live().filter(business=exam.business_id, number=exam.endpoint_number)
+    endpoint = live.first()
     answers: dict[int, ExamAnswer] = {}
     if endpoint is not None:
+        if endpoint.standard_webhooks:
+            exams.add_standard_headers(exam, hash_key=endpoint.hash_key, now=clock())
         progress = partial(exams.record_progress, exam.pk)
         try:
             send(exam.all_requests, endpoint.url, answers, progress=progress)

@@ -18,6 +18,7 @@ from merchants.people.audit import Actor
 from webhooks.exams.exam import Answers, has_passed, judge
 from webhooks.exams.exam_records import KEPT, KEPT_DAYS, Exam
 from webhooks.exams.exam_requests import Events, requests_of
+from webhooks.exams.exam_standard_headers import with_standard_headers
 
 EXAMS = Limit("exams", 10, timedelta(hours=1))  # per business: each sends its receiver about thirty requests
 State, Target = Exam.State, Exam.Target
@@ -33,6 +34,7 @@ class WrongExamState(Problem):
 def start(
     *,
     business: Business,
+    endpoint_number: int = 0,
     listener: str = "",
     kinds: Sequence[str],
     hash_key: str,
@@ -40,7 +42,7 @@ def start(
     actor: Actor,
     now: datetime,
 ) -> Exam:
-    """Start an exam: of the endpoint by the service, or of a listener's receiver by the merchant's tool.
+    """Start an exam: of an endpoint by the service, or of a listener's receiver by the merchant's tool.
 
     :raises WrongExamState: another exam is running
     :raises LimitReached: the business has started too many exams
@@ -50,6 +52,7 @@ def start(
     exam = Exam(
         business=business,
         target=Target.CLIENT if listener else Target.ENDPOINT,
+        endpoint_number=endpoint_number,
         listener=listener,
         tag=tag,
         requests=[asdict(request) for request in requests],
@@ -96,6 +99,13 @@ def give_up_if_overdue(exam: Exam, *, now: datetime) -> Exam:
         finish(exam.pk, exam.all_answers, now=now)
         exam.refresh_from_db()
     return exam
+
+
+def add_standard_headers(exam: Exam, *, hash_key: str, now: datetime) -> None:
+    """Add the headers of Standard Webhooks to the requests of an exam that begins."""
+    requests = with_standard_headers(exam.all_requests, hash_key=hash_key, now=now)
+    exam.requests = [asdict(request) for request in requests]
+    exam.save(update_fields=["requests"])
 
 
 def record_progress(exam_id: UUID, answers: Answers) -> bool:

@@ -75,7 +75,7 @@ def copy_again(event: Delivery, *, origin: str, now: datetime) -> None:
 def _copy(event: Delivery, listener_id: int, origin: str) -> ListenerCopy:
     return ListenerCopy(
         listener_id=listener_id,
-        event_id=event.pk,
+        event_id=event.event_id,
         event=event.event,
         origin=origin,
         body=event.body,

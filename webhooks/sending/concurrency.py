@@ -1,8 +1,11 @@
-"""How many requests a business's endpoint may have in flight, and how many of them are retries.
+"""How many requests a business's endpoints may have in flight, and how many of them are retries.
 
 Each business has eight places. The last two are reserved for first attempts. An endpoint is silent while a request
 to it has been unanswered for a second, or if its last request timed out. A silent endpoint has only the two
 reserved places, and one retry when nothing else is in flight.
+
+With several endpoints, the eight places are those of the business. A silent endpoint has a share of them, and the last
+one is for an endpoint that has none: `leases` keeps it free.
 
 Each process counts its own requests (decision 0038), so the leases of a killed worker take no places elsewhere.
 """
@@ -22,12 +25,22 @@ FOR_FIRST_ATTEMPTS = 2  # of these places, those that no retry takes
 SLOW_AFTER = 1.0  # seconds without an answer
 
 
+Key = tuple[UUID, int]  # an endpoint: its business and its number
+
+
 class Places(NamedTuple):
-    """The free places of a business: for first attempts, for retries, and for both together."""
+    """The free places of a business or an endpoint: for first attempts, for retries, and for both together."""
 
     first_attempts: int
     retries: int
     total: int
+
+
+class Share(NamedTuple):
+    """The free places of one of several endpoints, and whether it has a request in flight."""
+
+    places: Places
+    is_busy: bool
 
 
 ALL_FREE = Places(PER_BUSINESS, PER_BUSINESS - FOR_FIRST_ATTEMPTS, PER_BUSINESS)
@@ -39,6 +52,7 @@ class Request:
 
     started_at: float
     is_first: bool
+    number: int  # of the endpoint
 
 
 class InFlight:
@@ -49,13 +63,21 @@ class InFlight:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._requests: dict[UUID, dict[UUID, Request]] = defaultdict(dict)
-        self._silent: set[UUID] = set()
+        self._silent: set[Key] = set()
+        self._endpoints: dict[UUID, int] = {}  # enabled ones, of businesses with several
         self._clock = clock
         self._lock = threading.Lock()
 
-    def begin(self, business: UUID, delivery: UUID, *, is_first: bool) -> None:
+    def begin(
+        self, business: UUID, delivery: UUID, *, is_first: bool, number: int = 0, endpoints: int = 1
+    ) -> None:
+        """Note a request to an endpoint of a business that has so many enabled ones."""
         with self._lock:
-            self._requests[business][delivery] = Request(self._clock(), is_first)
+            self._requests[business][delivery] = Request(self._clock(), is_first, number)
+            if endpoints > 1 or number > 0:
+                self._endpoints[business] = max(endpoints, 1)
+            else:
+                self._endpoints.pop(business, None)
 
     def end(self, business: UUID, delivery: UUID) -> None:
         with self._lock:
@@ -63,30 +85,61 @@ class InFlight:
             if not self._requests[business]:
                 del self._requests[business]
 
-    def note_answer(self, business: UUID, *, timed_out: bool) -> None:
+    def note_answer(self, business: UUID, *, timed_out: bool, number: int = 0) -> None:
         with self._lock:
-            (self._silent.add if timed_out else self._silent.discard)(business)
+            (self._silent.add if timed_out else self._silent.discard)((business, number))
 
     def free(self) -> dict[UUID, Places]:
-        """Return the free places of each business that has fewer than all."""
-        silent_since = self._clock() - SLOW_AFTER
+        """Return the free places of each business that has fewer than all. A single endpoint's are its business's."""
         with self._lock:
-            free = dict.fromkeys(self._silent, _QUIET)
-            for business, requests in self._requests.items():
-                is_silent = business in self._silent or any(
-                    request.started_at < silent_since for request in requests.values()
-                )
-                free[business] = _free(list(requests.values()), is_silent=is_silent)
-        return free
+            free = {business: shares.places for (business, _), shares in self._shares(several=False).items()}
+            several = {
+                business: self._requests[business] for business in self._endpoints.keys() & self._requests
+            }
+            return free | {
+                business: _free(list(requests.values()), silent_keeps=None)
+                for business, requests in several.items()
+            }
+
+    def shares(self) -> dict[Key, Share]:
+        """Return the shares of the endpoints of businesses with several, where they are busy or silent."""
+        with self._lock:
+            return self._shares(several=True)
+
+    def _shares(self, *, several: bool) -> dict[Key, Share]:
+        silent_since = self._clock() - SLOW_AFTER
+        requests: dict[Key, list[Request]] = {key: [] for key in self._silent}
+        for business, own in self._requests.items():
+            for request in own.values():
+                requests.setdefault((business, request.number), []).append(request)
+        return {
+            key: self._share(key, own, silent_since)
+            for key, own in requests.items()
+            if (key[0] in self._endpoints if several else key[0] not in self._endpoints and not key[1])
+        }
+
+    def _share(self, key: Key, requests: list[Request], silent_since: float) -> Share:
+        keeps = share_of_silent(self._endpoints.get(key[0], 1))
+        if not requests:
+            return Share(Places(keeps, 1, keeps), is_busy=False)  # silent
+        is_silent = key in self._silent or any(each.started_at < silent_since for each in requests)
+        return Share(_free(requests, silent_keeps=keeps if is_silent else None), is_busy=True)
 
 
-_QUIET = Places(FOR_FIRST_ATTEMPTS, 1, FOR_FIRST_ATTEMPTS)  # a silent endpoint with no request in flight
+def share_of_silent(endpoints: int) -> int:
+    """Return how many places a silent endpoint of a business keeps for first attempts.
+
+    >>> [share_of_silent(endpoints) for endpoints in (1, 4, 5, 8, 10)]
+    [2, 2, 1, 1, 1]
+    """
+    return max(1, min(FOR_FIRST_ATTEMPTS, PER_BUSINESS // endpoints))
 
 
-def _free(requests: list[Request], *, is_silent: bool) -> Places:
+def _free(requests: list[Request], *, silent_keeps: int | None) -> Places:
+    """Return the free places beside these requests, of a silent endpoint if it says what that keeps."""
     first_attempts = sum(request.is_first for request in requests)
-    if is_silent:
-        left = max(FOR_FIRST_ATTEMPTS - first_attempts, 0)
+    if silent_keeps is not None:
+        left = max(silent_keeps - first_attempts, 0)
         return Places(left, 0, left)
     left = max(PER_BUSINESS - len(requests), 0)
     retries = ALL_FREE.retries - (len(requests) - first_attempts)

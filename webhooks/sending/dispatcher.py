@@ -39,7 +39,7 @@ from webhooks.sending.request_headers import request_headers
 from webhooks.sending.results import AttemptResult
 from webhooks.sending.retry_schedule import JITTER
 from webhooks.sending.sender import Exchange, Sender
-from webhooks.signing import sign
+from webhooks.signing import sign, standard_headers
 
 log = structlog.get_logger("sluice.webhooks")
 
@@ -168,7 +168,7 @@ class Dispatcher:
         if limit <= 0:
             self._is_place_wanted = True
             return []
-        token, free = uuid.uuid4(), self._in_flight.free()
+        token, free, shares = uuid.uuid4(), self._in_flight.free(), self._in_flight.shares()
         ends_at: list[datetime] = []  # ends of leases that earlier calls may have committed
         started_at = time.monotonic()
 
@@ -182,7 +182,13 @@ class Dispatcher:
                 held_deliveries.release_stragglers(at=at)
             ends_at.append(at + LEASE)
             return leases.acquire(
-                at=at, until=at + LEASE, token=token, limit=limit, free=free, earlier=earlier
+                at=at,
+                until=at + LEASE,
+                token=token,
+                limit=limit,
+                free=free,
+                shares=shares,
+                earlier=earlier,
             )
 
         acquired = await self._in_database(self._lease_thread, acquire)
@@ -210,7 +216,13 @@ class Dispatcher:
                     log.warning("leases not renewed", error=type(error).__name__)
 
     def _start(self, sender: Sender, delivery: LeasedDelivery) -> None:
-        self._in_flight.begin(delivery.business_id, delivery.id, is_first=delivery.is_first)
+        self._in_flight.begin(
+            delivery.business_id,
+            delivery.id,
+            is_first=delivery.is_first,
+            number=delivery.endpoint_number,
+            endpoints=delivery.endpoints,
+        )
         task = asyncio.create_task(self._deliver(sender, delivery))
         self._running[task] = delivery
         task.add_done_callback(self._end)
@@ -229,27 +241,28 @@ class Dispatcher:
             exchange = await self._post(sender, delivery)
         finally:
             self._in_flight.end(delivery.business_id, delivery.id)
-        self._in_flight.note_answer(delivery.business_id, timed_out=exchange.error == "timeout")
+        self._in_flight.note_answer(
+            delivery.business_id, timed_out=exchange.error == "timeout", number=delivery.endpoint_number
+        )
         _count(delivery, exchange)
         self._results.append(self._result_of(delivery, exchange, started_at))
         self.sent += 1
 
     async def _post(self, sender: Sender, delivery: LeasedDelivery) -> Exchange:
-        body = delivery.body.encode()
+        body, at = delivery.body.encode(), self._clock.now()
+        key, *previous = keys = delivery.keys(at=at)
         headers = request_headers(
-            signature=sign(delivery.hash_key, body),
-            previous_signature=self._previous_signature(delivery, body),
-            event_id=delivery.id,
+            signature=sign(key, body),
+            previous_signature=sign(previous[0], body) if previous else "",
+            version=delivery.shown_version,
+            event_id=delivery.event_id,
             event=event_name(delivery.event),
             attempt=delivery.number,
             is_test=delivery.is_test,
         )
+        if delivery.standard_webhooks:
+            headers |= standard_headers(keys, delivery_id=delivery.id, at=at, body=body)
         return await sender.post(delivery.url, body=body, headers=headers)
-
-    def _previous_signature(self, delivery: LeasedDelivery, body: bytes) -> str:
-        """Return the signature of the key before the last rotation, or "" outside its overlap."""
-        key, ends_at = delivery.previous_hash_key, delivery.previous_key_ends_at
-        return sign(key, body) if key and ends_at and self._clock.now() < ends_at else ""
 
     def _result_of(self, delivery: LeasedDelivery, exchange: Exchange, started_at: datetime) -> AttemptResult:
         return AttemptResult(

@@ -5,10 +5,11 @@ PostgreSQL acquires a batch in one or two statements. SQLite, used by the sandbo
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,9 +17,9 @@ from django.db import connection, transaction
 from django.db.models import Window
 from django.db.models.functions import RowNumber
 
-from kit.db.encrypted_field import decrypt
-from webhooks.models import TRIES, Delivery, Endpoint, category_of
-from webhooks.sending.concurrency import ALL_FREE, Places
+from webhooks.models import TRIES, Delivery, Endpoint, is_subscribed
+from webhooks.sending.concurrency import ALL_FREE, Key, Places, Share
+from webhooks.signing import keys_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +35,18 @@ class LeasedDelivery:
     attempts_made: int
     manual_attempts: int
     is_manual: bool
+    planned_at: datetime | None = None  # of the automatic attempt that follows an extra one
     was_delivered: bool
     is_test: bool
     url: str
     hash_key: str
     previous_hash_key: str | None
     previous_key_ends_at: datetime | None
+    endpoint_number: int = Endpoint.FIRST
+    event_id: UUID
+    standard_webhooks: bool = False
+    shown_version: str = ""  # empty: no header has it
+    endpoints: int = 1  # enabled ones of the business
 
     @property
     def number(self) -> int:
@@ -48,6 +55,15 @@ class LeasedDelivery:
     @property
     def is_first(self) -> bool:
         return self.number == 1
+
+    def keys(self, *, at: datetime) -> list[str]:
+        """Return the key that signs, and the one before the last rotation until its overlap ends."""
+        return keys_at(
+            at,
+            key=self.hash_key,
+            previous=self.previous_hash_key,
+            previous_ends_at=self.previous_key_ends_at,
+        )
 
 
 class Acquired(NamedTuple):
@@ -65,14 +81,27 @@ class Acquired(NamedTuple):
 NOTHING = Acquired([])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Search:
-    """Parameters of a search for due deliveries, limited to the free places of each business."""
+    """Parameters of a search for due deliveries, limited to the free places of each business and endpoint."""
 
     at: datetime
     limit: int
     free: Mapping[UUID, Places]  # of the businesses that differ from `usual`
     usual: Places
+    shares: Mapping[Key, Share]  # of endpoints, where their business has several
+
+    def places_of(self, endpoint: Key) -> Places:
+        return self.shares[endpoint].places if endpoint in self.shares else self.usual
+
+    def is_busy(self, endpoint: Key) -> bool:
+        return endpoint in self.shares and self.shares[endpoint].is_busy
+
+    @cached_property
+    def sharing(self) -> set[UUID]:
+        """Return the businesses with several endpoints."""
+        further = Endpoint.objects.live().filter(number__gt=Endpoint.FIRST, enabled=True)
+        return set(further.values_list("business", flat=True))
 
 
 class Row(NamedTuple):
@@ -86,7 +115,14 @@ class Row(NamedTuple):
     attempts_made: int
     manual_attempts: int
     is_manual: bool
+    planned_at: datetime | None
     delivered_at: datetime | None
+    endpoint_number: int
+    shared_event_id: UUID | None
+
+    @property
+    def endpoint(self) -> Key:
+        return self.business_id, self.endpoint_number
 
 
 COLUMNS = tuple(Row.__annotations__)
@@ -100,28 +136,34 @@ def acquire(
     limit: int,
     free: Mapping[UUID, Places] | None = None,
     usual: Places = ALL_FREE,
+    shares: Mapping[Key, Share] | None = None,
     earlier: Sequence[datetime] = (),
 ) -> Acquired:
-    """Acquire leases of due deliveries, oldest first, within the free places of each business.
+    """Acquire leases of due deliveries, oldest first, within the free places of each business and endpoint.
 
     Deliveries to a disabled endpoint are held; unsubscribed ones are skipped. Times are the database's.
     `earlier` lists the lease ends of previous calls with this token whose outcome is unknown. If one of them was
     committed, its deliveries are returned.
     """
-    search = Search(at=at, limit=limit, free=free or {}, usual=usual)
+    search = Search(at=at, limit=limit, free=free or {}, usual=usual, shares=shares or {})
     take = _take_in_batches if connection.vendor == "postgresql" else _take
     rows, ends_at, seen = _leased_before(token, earlier), earlier, limit
     if not rows:
         rows, seen = take(search, token=token, until=until)
         ends_at = (until,)
     endpoints = _endpoints_of(rows)
-    wanted = [row for row in rows if _is_wanted(row, endpoints.get(row.business_id))]
+    wanted = [row for row in rows if _is_wanted(row, endpoints.get(row.endpoint))]
     if len(wanted) < len(rows):
         _hold_or_skip(set(rows).difference(wanted), endpoints, token=token, at=at)
-    leased_until = min(ends_at)
+    leased_until, enabled = (
+        min(ends_at),
+        Counter(each.business_id for each in endpoints.values() if each.enabled),
+    )
     return Acquired(
         [
-            _leased_delivery(row, endpoints[row.business_id], token=token, until=leased_until)
+            _leased_delivery(
+                row, endpoints[row.endpoint], enabled[row.business_id], token=token, until=leased_until
+            )
             for row in wanted
         ],
         has_more=bool(rows) and seen >= limit,
@@ -161,50 +203,96 @@ def _take(search: Search, *, token: UUID, until: datetime) -> tuple[list[Row], i
     Returns the rows, and how many due ones were read.
     """
     due = Delivery.objects.due(at=search.at).annotate(tries=TRIES).order_by("next_attempt_at", "id")
-    oldest = list(due.values_list("id", "business_id", "tries")[: search.limit])
+    oldest = [Due(*values) for values in due.values_list(*Due.__annotations__)[: search.limit]]
     chosen = _choose(oldest, search)
     if len(chosen) < len(oldest) == search.limit:
-        place = Window(RowNumber(), partition_by=["business", "tries"], order_by=["next_attempt_at", "id"])
+        each = ["business", "endpoint_number", "tries"]
+        place = Window(RowNumber(), partition_by=each, order_by=["next_attempt_at", "id"])
         of_each = due.annotate(place=place).filter(place__lte=search.usual.total)
-        chosen = _choose(of_each.values_list("id", "business_id", "tries"), search)
+        chosen = _choose([Due(*values) for values in of_each.values_list(*Due.__annotations__)], search)
     taken = Delivery.objects.filter(pk__in=chosen)
     rows = [Row(*values) for values in taken.order_by("next_attempt_at", "id").values_list(*COLUMNS)]
     taken.update(lease_token=token, next_attempt_at=until)
     return rows, len(oldest)
 
 
-def _choose(oldest: Iterable[tuple[UUID, UUID, int]], search: Search) -> list[UUID]:
-    """Return the deliveries that get a free place, from rows of (id, business, 0 or 1 for a retry)."""
-    left: dict[UUID, list[int]] = {}
-    chosen: list[UUID] = []
-    for delivery_id, business_id, tries in oldest:
-        places = left.setdefault(business_id, list(search.free.get(business_id, search.usual)))
-        kind = 1 if tries else 0
-        if places[kind] > 0 and places[2] > 0 and len(chosen) < search.limit:
-            places[kind] -= 1
-            places[2] -= 1
-            chosen.append(delivery_id)
-    return chosen
+class Due(NamedTuple):
+    """A due delivery, oldest first among others. `tries` is 0, or 1 for a retry."""
+
+    id: UUID
+    business_id: UUID
+    endpoint_number: int
+    tries: int
+
+    @property
+    def endpoint(self) -> Key:
+        return self.business_id, self.endpoint_number
+
+
+def _choose(oldest: Sequence[Due], search: Search) -> list[UUID]:
+    """Return the deliveries that get a free place. Endpoints without a request in flight come first."""
+    entries = _entries(oldest, search)
+    # The last place of a business with several endpoints is for one that has none.
+    further = {due.id for due in oldest if due.business_id in search.sharing and due.id not in entries}
+    left: dict[UUID | Key, list[int]] = {}
+    chosen: set[UUID] = set()
+    for due in sorted(oldest, key=lambda due: due.id in further):
+        own = left.setdefault(due.endpoint, list(search.places_of(due.endpoint)))
+        common = left.setdefault(due.business_id, list(search.free.get(due.business_id, search.usual)))
+        kept = due.id in further
+        if min(own[due.tries], common[due.tries], own[2], common[2] - kept, search.limit - len(chosen)) > 0:
+            for places in (own, common):
+                places[due.tries] -= 1
+                places[2] -= 1
+            chosen.add(due.id)
+    return [due.id for due in oldest if due.id in chosen]
+
+
+def _entries(oldest: Iterable[Due], search: Search) -> set[UUID]:
+    """Return the oldest delivery of each endpoint that has no request in flight."""
+    found: dict[Key, UUID] = {}
+    for due in oldest:
+        if search.places_of(due.endpoint)[due.tries] > 0 and not search.is_busy(due.endpoint):
+            found.setdefault(due.endpoint, due.id)
+    return set(found.values())
 
 
 def _take_in_batches(search: Search, *, token: UUID, until: datetime) -> tuple[list[Row], int]:
     rows, seen = _execute_take(_OLDEST, search, token=token, until=until)
     if len(rows) == search.limit or seen < search.limit:
         return rows, seen
-    rest = replace(search, limit=search.limit - len(rows), free=_without(search, rows))
+    rest = replace(
+        search,
+        limit=search.limit - len(rows),
+        free=_without(search, rows),
+        shares=_shares_without(search, rows),
+    )
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_READ_IN_INDEX_ORDER)
         return rows + _execute_take(_OLDEST_OF_EACH, rest, token=token, until=until)[0], seen
 
 
 def _without(search: Search, rows: Sequence[Row]) -> dict[UUID, Places]:
-    """Return the free places left after these deliveries took theirs."""
+    """Return the free places of businesses that are left after these deliveries took theirs."""
     left = dict(search.free)
     for row in rows:
-        first_attempts, retries, total = left.get(row.business_id, search.usual)
-        was_tried = row.attempts_made + row.manual_attempts > 0
-        left[row.business_id] = Places(first_attempts - (not was_tried), retries - was_tried, total - 1)
+        left[row.business_id] = _less(left.get(row.business_id, search.usual), row)
     return left
+
+
+def _shares_without(search: Search, rows: Sequence[Row]) -> dict[Key, Share]:
+    """Return the shares of endpoints that are left after these deliveries took theirs."""
+    left = dict(search.shares)
+    for row in rows:
+        places = left[row.endpoint].places if row.endpoint in left else search.usual
+        left[row.endpoint] = Share(_less(places, row), is_busy=True)
+    return left
+
+
+def _less(places: Places, row: Row) -> Places:
+    first_attempts, retries, total = places
+    was_tried = row.attempts_made + row.manual_attempts > 0
+    return Places(first_attempts - (not was_tried), retries - was_tried, total - 1)
 
 
 def _execute_take(statement: str, search: Search, *, token: UUID, until: datetime) -> tuple[list[Row], int]:
@@ -219,6 +307,12 @@ def _execute_take(statement: str, search: Search, *, token: UUID, until: datetim
                 "first_attempts": [places.first_attempts for places in search.free.values()],
                 "retries": [places.retries for places in search.free.values()],
                 "totals": [places.total for places in search.free.values()],
+                "own_businesses": [business for business, _ in search.shares],
+                "own_numbers": [number for _, number in search.shares],
+                "own_first_attempts": [share.places.first_attempts for share in search.shares.values()],
+                "own_retries": [share.places.retries for share in search.shares.values()],
+                "own_totals": [share.places.total for share in search.shares.values()],
+                "own_busy": [share.is_busy for share in search.shares.values()],
                 "usual_first_attempts": search.usual.first_attempts,
                 "usual_retries": search.usual.retries,
                 "usual_total": search.usual.total,
@@ -237,32 +331,34 @@ _WAS_TRIED = "least(attempts_made + manual_attempts, 1)"
 # rows than can be leased, because every row read is locked, and a row lock is a write.
 _FIND_OLDEST = f"""
 WITH candidate AS (
-    SELECT id, business_id, next_attempt_at, {_WAS_TRIED} AS was_tried FROM webhooks_delivery
+    SELECT id, business_id, endpoint_number, next_attempt_at, {_WAS_TRIED} AS was_tried FROM webhooks_delivery
     WHERE state = 'waiting' AND next_attempt_at <= %(at)s
     ORDER BY next_attempt_at LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 )"""  # noqa: S608  (our own column names)
 
-# The fair query: the oldest few of each business, first attempts and retries separately. It costs two index steps per
-# business and kind with waiting deliveries and nothing per row, so a long backlog of one business does not hide others.
-# The comparison of pairs suits only `deliveries_due_by_tries`. An index that also holds delivered rows would have all
-# those of a business without waiting ones read.
+# The fair query: the oldest few of each endpoint, first attempts and retries separately. It costs two index steps per
+# endpoint and kind with waiting deliveries and nothing per row, so a long backlog of one endpoint does not hide others.
+# The comparison of rows suits only `deliveries_due_by_endpoint`. An index that also holds delivered rows would have all
+# those of an endpoint without waiting ones read.
+_GROUP = f"business_id, endpoint_number, {_WAS_TRIED}"
 _FIND_OLDEST_OF_EACH = f"""
-WITH RECURSIVE waiting (business_id, was_tried) AS (
+WITH RECURSIVE waiting (business_id, endpoint_number, was_tried) AS (
     (
-        SELECT business_id, {_WAS_TRIED} FROM webhooks_delivery WHERE state = 'waiting'
-        ORDER BY business_id, {_WAS_TRIED} LIMIT 1
+        SELECT {_GROUP} FROM webhooks_delivery WHERE state = 'waiting' ORDER BY {_GROUP} LIMIT 1
     )
     UNION ALL
     SELECT later.* FROM waiting CROSS JOIN LATERAL (
-        SELECT business_id, {_WAS_TRIED} FROM webhooks_delivery
-        WHERE state = 'waiting' AND (business_id, {_WAS_TRIED}) > (waiting.business_id, waiting.was_tried)
-        ORDER BY business_id, {_WAS_TRIED} LIMIT 1
+        SELECT {_GROUP} FROM webhooks_delivery
+        WHERE state = 'waiting'
+            AND ({_GROUP}) > (waiting.business_id, waiting.endpoint_number, waiting.was_tried)
+        ORDER BY {_GROUP} LIMIT 1
     ) AS later
 ), candidate AS (
     SELECT oldest.* FROM waiting CROSS JOIN LATERAL (
-        SELECT id, business_id, next_attempt_at, waiting.was_tried FROM webhooks_delivery
+        SELECT id, business_id, endpoint_number, next_attempt_at, waiting.was_tried FROM webhooks_delivery
         WHERE state = 'waiting' AND business_id = waiting.business_id
+            AND endpoint_number = waiting.endpoint_number
             AND {_WAS_TRIED} = waiting.was_tried AND next_attempt_at <= %(at)s
         ORDER BY next_attempt_at LIMIT %(usual_total)s
     ) AS oldest
@@ -272,21 +368,48 @@ WITH RECURSIVE waiting (business_id, was_tried) AS (
 # statement needs some, and PostgreSQL compiles statements with disabled steps, which takes longer than running this one.
 _READ_IN_INDEX_ORDER = "SET LOCAL enable_bitmapscan = off"
 
-# Select the rows that get a free place. Locking reads a row again, because it may have been leased since.
-# Rows are looked up one by one, because a join may read every due row.
+# Select the rows that get a free place: first by the shares of their endpoints, then by the places of their business.
+# Where a business has several endpoints, its last place is for the oldest row of one without a request in flight.
+# Locking reads a row again, because it may have been leased since. Rows are looked up one by one, because a join may
+# read every due row.
 _TAKE = f"""
 , free AS (
     SELECT * FROM unnest(
         %(businesses)s::uuid[], %(first_attempts)s::integer[], %(retries)s::integer[], %(totals)s::integer[]
     ) AS free (business_id, first_attempts, retries, total)
+), own AS (
+    SELECT * FROM unnest(
+        %(own_businesses)s::uuid[], %(own_numbers)s::integer[], %(own_first_attempts)s::integer[],
+        %(own_retries)s::integer[], %(own_totals)s::integer[], %(own_busy)s::boolean[]
+    ) AS own (business_id, endpoint_number, first_attempts, retries, total, is_busy)
 ), placed AS (
-    SELECT *, row_number() OVER (PARTITION BY business_id, was_tried ORDER BY next_attempt_at) AS place
+    SELECT *, row_number() OVER (
+        PARTITION BY business_id, endpoint_number, was_tried ORDER BY next_attempt_at
+    ) AS place
     FROM candidate
-), fitting AS (
-    SELECT placed.id, placed.next_attempt_at, coalesce(free.total, %(usual_total)s) AS total,
-        row_number() OVER (PARTITION BY business_id ORDER BY placed.next_attempt_at) AS place
-    FROM placed LEFT JOIN free USING (business_id)
+), of_endpoint AS (
+    SELECT placed.*, coalesce(own.total, %(usual_total)s) AS own_total, coalesce(is_busy, false) AS is_busy,
+        row_number() OVER (
+            PARTITION BY business_id, endpoint_number ORDER BY placed.next_attempt_at
+        ) AS own_place
+    FROM placed LEFT JOIN own USING (business_id, endpoint_number)
     WHERE placed.place <= CASE placed.was_tried
+        WHEN 0 THEN coalesce(own.first_attempts, %(usual_first_attempts)s)
+        ELSE coalesce(own.retries, %(usual_retries)s) END
+), of_kind AS (
+    SELECT *, own_place > 1 OR is_busy AS is_further, row_number() OVER (
+        PARTITION BY business_id, was_tried ORDER BY own_place > 1 OR is_busy, next_attempt_at
+    ) AS kind_place
+    FROM of_endpoint WHERE own_place <= own_total
+), fitting AS (
+    SELECT of_kind.id, of_kind.next_attempt_at,
+        coalesce(free.total, %(usual_total)s) - CASE WHEN is_further AND EXISTS (
+            SELECT FROM webhooks_endpoint AS other
+            WHERE other.business_id = of_kind.business_id AND number > 0 AND enabled AND deleted_at IS NULL
+        ) THEN 1 ELSE 0 END AS total,
+        row_number() OVER (PARTITION BY business_id ORDER BY is_further, of_kind.next_attempt_at) AS place
+    FROM of_kind LEFT JOIN free USING (business_id)
+    WHERE kind_place <= CASE was_tried
         WHEN 0 THEN coalesce(free.first_attempts, %(usual_first_attempts)s)
         ELSE coalesce(free.retries, %(usual_retries)s) END
 ), chosen AS (
@@ -314,50 +437,30 @@ class Address(NamedTuple):
     """The columns of an endpoint that decide whether and where a delivery is sent. Every batch reads them."""
 
     business_id: UUID
+    number: int
     url: str
     subscribed_events: list[str]
     enabled: bool
     hash_key: str
     previous_hash_key: str | None
     previous_key_ends_at: datetime | None
+    standard_webhooks: bool
+    api_version: str
+    made_by_api: bool
 
     def is_subscribed_to(self, event: str) -> bool:
-        return category_of(event) in self.subscribed_events
+        return is_subscribed(self.subscribed_events, event)
 
 
-def _endpoints_of(rows: Sequence[Row]) -> dict[UUID, Address]:
+def _endpoints_of(rows: Sequence[Row]) -> dict[Key, Address]:
+    """Return all endpoints of the businesses of these rows: how many there are decides about places."""
     businesses = {row.business_id for row in rows}
     if not businesses:
         return {}
-    read = _addresses_of if connection.vendor == "postgresql" else _addresses_by_model
-    return {address.business_id: address for address in read(businesses)}
-
-
-def _addresses_by_model(businesses: Iterable[UUID]) -> list[Address]:
-    found = Endpoint.objects.filter(business__in=businesses).values_list(*Address.__annotations__)
-    return [Address(*values) for values in found]
-
-
-def _addresses_of(businesses: Iterable[UUID]) -> list[Address]:
-    """Read endpoints with a statement that stays prepared and isn't built anew for each batch."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ADDRESSES, [list(businesses)])
-        found = cursor.fetchall()
-    return [
-        Address(
-            business_id,
-            url,
-            json.loads(events),  # noqa: TID251  (our own column)
-            enabled,
-            decrypt(hash_key),
-            previous and decrypt(previous),
-            ends_at,
-        )
-        for business_id, url, events, enabled, hash_key, previous, ends_at in found
-    ]
-
-
-_ADDRESSES = f"SELECT {', '.join(Address.__annotations__)} FROM webhooks_endpoint WHERE business_id = ANY(%s)"  # noqa: S608
+    found = Endpoint.objects.live().filter(business__in=businesses).values_list(*Address.__annotations__)
+    return {
+        (address.business_id, address.number): address for address in (Address(*values) for values in found)
+    }
 
 
 def _is_wanted(row: Row, endpoint: Address | None) -> bool:
@@ -367,12 +470,12 @@ def _is_wanted(row: Row, endpoint: Address | None) -> bool:
 
 
 def _hold_or_skip(
-    rows: Iterable[Row], endpoints: Mapping[UUID, Address], *, token: UUID, at: datetime
+    rows: Iterable[Row], endpoints: Mapping[Key, Address], *, token: UUID, at: datetime
 ) -> None:
-    """Hold leased deliveries to disabled endpoints, and skip unsubscribed ones."""
+    """Hold leased deliveries to disabled endpoints, and skip those to deleted or unsubscribed ones."""
     aside: dict[Delivery.State, list[UUID]] = {}
     for row in rows:
-        endpoint = endpoints.get(row.business_id)
+        endpoint = endpoints.get(row.endpoint)
         is_subscribed = endpoint is not None and endpoint.is_subscribed_to(row.event)
         state = Delivery.State.HELD if is_subscribed else Delivery.State.SKIPPED
         aside.setdefault(state, []).append(row.id)
@@ -386,7 +489,10 @@ def _hold_or_skip(
         )
 
 
-def _leased_delivery(row: Row, endpoint: Address, *, token: UUID, until: datetime) -> LeasedDelivery:
+def _leased_delivery(
+    row: Row, endpoint: Address, enabled: int, *, token: UUID, until: datetime
+) -> LeasedDelivery:
+    """Return a delivery to an endpoint of a business that has so many enabled ones."""
     return LeasedDelivery(
         id=row.id,
         business_id=row.business_id,
@@ -397,10 +503,16 @@ def _leased_delivery(row: Row, endpoint: Address, *, token: UUID, until: datetim
         attempts_made=row.attempts_made,
         manual_attempts=row.manual_attempts,
         is_manual=row.is_manual,
+        planned_at=row.planned_at,
         was_delivered=row.delivered_at is not None,
         is_test=row.subject is None,
         url=endpoint.url,
         hash_key=endpoint.hash_key,
         previous_hash_key=endpoint.previous_hash_key,
         previous_key_ends_at=endpoint.previous_key_ends_at,
+        endpoint_number=row.endpoint_number,
+        event_id=row.shared_event_id or row.id,
+        standard_webhooks=endpoint.standard_webhooks,
+        shown_version=endpoint.api_version if endpoint.made_by_api else "",
+        endpoints=enabled,
     )

@@ -13,11 +13,12 @@ def request_headers(
     attempt: int,
     is_test: bool = False,
     previous_signature: str = "",
+    version: str = "",
 ) -> dict[str, str]:
     """Return the headers of one attempt. `sender` adds those of the connection, such as `Accept`.
 
     `event` is the event's name as merchants receive it. `previous_signature` is the old key's, while a rotation
-    overlaps.
+    overlaps. `version` is that of the events' shape, where the endpoint was made by the API.
     """
     return {
         "User-Agent": USER_AGENT,
@@ -27,5 +28,6 @@ def request_headers(
         "X-Service-Idempotency-Key": str(event_id),
         "X-Service-Event": event,
         "X-Service-Attempt": str(attempt),
+        **({"X-Service-Version": version} if version else {}),
         **({"X-Service-Test": "true"} if is_test else {}),
     }

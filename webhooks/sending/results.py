@@ -71,6 +71,7 @@ _UPDATE_ONE = """
 UPDATE webhooks_delivery SET
     lease_token = NULL,
     is_manual = false,
+    planned_at = NULL,
     state = %(state)s,
     attempts_made = %(attempts_made)s,
     manual_attempts = %(manual_attempts)s,
@@ -116,6 +117,8 @@ def _state_after(result: AttemptResult) -> tuple[Delivery.State, datetime | None
         return Delivery.State.DELIVERED, None
     if delivery.is_test:
         return Delivery.State.TEST_FAILED, None
+    if delivery.planned_at is not None:
+        return Delivery.State.WAITING, max(delivery.planned_at, result.ended_at)
     delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if delivery.is_manual:
         # A delivery that was held before the manual attempt still has its automatic attempts left.
@@ -175,6 +178,7 @@ WITH outcome AS (
     UPDATE webhooks_delivery AS delivery SET
         lease_token = NULL,
         is_manual = false,
+        planned_at = NULL,
         state = outcome.state,
         attempts_made = outcome.attempts_made,
         manual_attempts = outcome.manual_attempts,

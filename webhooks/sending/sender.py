@@ -138,8 +138,18 @@ class Sender:
         """Send a body and return the result. Failures of the peer never raise."""
         return await self.post_pieces(url, lambda: body, headers=headers)
 
+    async def ask(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Exchange:
+        """Send a body and read the start of the response's body too, within the same time limit."""
+        return await self.post_pieces(url, lambda: body, headers=headers, reads_body=True)
+
     async def post_pieces(
-        self, url: str, body: Callable[[], Body], *, headers: Mapping[str, str], pauses: float = 0
+        self,
+        url: str,
+        body: Callable[[], Body],
+        *,
+        headers: Mapping[str, str],
+        pauses: float = 0,
+        reads_body: bool = False,
     ) -> Exchange:
         """Send a body that is made anew for each attempt. It may pause, for `pauses` seconds altogether."""
         marks = Marks()
@@ -148,8 +158,9 @@ class Sender:
         try:
             async with asyncio.timeout(self._timeout + pauses):
                 response = await self._send_on_open_connection(destination_of(url), body, headers, marks)
+                start = await _read_start(response) if reads_body else b""
             marks.answered_at = time.perf_counter()
-            _note_answer(exchange, response)
+            _note_answer(exchange, response, start)
         except Exception as error:  # noqa: BLE001  (every failure becomes part of the result)
             exchange.error, exchange.explanation = explain(error, self._timeout)
         marks.note(exchange)
@@ -314,11 +325,19 @@ def _without_zone(address: str) -> str:
     return address.partition("%")[0]
 
 
-def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse) -> None:
-    """Note the status and the start of the body, as far as it arrived with the headers."""
+async def _read_start(response: aiohttp.ClientResponse) -> bytes:
+    """Read the start of a body, to its end or the length that is stored."""
+    start = b""
+    while len(start) <= EXCERPT and not response.content.at_eof():
+        start += await response.content.read(EXCERPT + 1 - len(start))
+    return start
+
+
+def _note_answer(exchange: Exchange, response: aiohttp.ClientResponse, start: bytes) -> None:
+    """Note the status and the start of the body: what was read, or arrived with the headers."""
     exchange.status = response.status
     with suppress(aiohttp.ClientPayloadError):  # only the headers matter
-        start = response.content.read_nowait(EXCERPT)[:EXCERPT]
+        start = (start or response.content.read_nowait(EXCERPT))[:EXCERPT]
         exchange.excerpt = masked_bytes(start) if response.content.at_eof() else masked_start(start)
     if response.content.at_eof():
         response.release()

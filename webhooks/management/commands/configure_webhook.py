@@ -8,8 +8,8 @@ from kit.api.fields.field_errors import closest, shown
 from kit.db import clock
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
 from merchants.people.audit import Actor
-from webhooks.models import Category, Event, category_of, event_of_name
-from webhooks.services import UnusableEndpoint, configure, refusal_of_url
+from webhooks.models import SUBSCRIPTIONS, Category
+from webhooks.services import UnusableEndpoint, UrlTaken, configure, refusal_of_url
 
 
 class Command(DocumentCommand):
@@ -27,7 +27,7 @@ class Command(DocumentCommand):
         parser.add_argument(
             "--events",
             required=True,
-            help=f"categories, separated by commas: {', '.join(Category.values)}",
+            help=f"names of events, or categories, separated by commas: {', '.join(Category.values)}",
         )
         parser.add_argument(
             "--disable", action="store_true", help="hold deliveries until the endpoint is re-enabled"
@@ -39,7 +39,7 @@ class Command(DocumentCommand):
     ) -> None:
         subscribed = [event.strip() for event in events.split(",") if event.strip()]
         for word in subscribed:
-            if word not in Category.values:
+            if word not in SUBSCRIPTIONS:
                 raise CommandError(_unknown(word), returncode=2)
         try:
             configured = configure(
@@ -50,7 +50,7 @@ class Command(DocumentCommand):
                 actor=Actor(name="configure_webhook"),
                 now=clock.now(),
             )
-        except UnusableEndpoint as problem:
+        except (UnusableEndpoint, UrlTaken) as problem:
             raise CommandError(str(problem.detail), returncode=2) from None
         endpoint = configured.endpoint
         document: Document = {
@@ -73,13 +73,13 @@ class Command(DocumentCommand):
 
 
 def _unknown(word: str) -> str:
-    event = closest(word, Event.labels)
-    suggestion = closest(word, Category.values)
+    suggestion = closest(word, SUBSCRIPTIONS)
     hint = f" Did you mean {suggestion}?" if suggestion else ""
-    if event:
-        hint = f" The event {event} is of the category {category_of(event_of_name(event))}."
     listed = ", ".join(Category.values)
-    return f"--events: there is no category {shown(word)}.{hint} Subscribe to one or more of {listed}."
+    return (
+        f"--events: there is no event or category {shown(word)}.{hint} Subscribe to one or more of {listed}, or to "
+        "single events."
+    )
 
 
 def _listed(words: list[str]) -> str:

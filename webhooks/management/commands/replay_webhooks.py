@@ -13,12 +13,14 @@ from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
 from merchants.people.audit import Actor
 from webhooks import services
+from webhooks.management.endpoint_argument import add_endpoint_argument, chosen_endpoint
 from webhooks.models import Event
 
 
 class Command(DocumentCommand):
     help = (
-        "Resend deliveries with the same id and body, signed with the current key. Deliveries whose bodies have "
+        "Resend deliveries with the same id and body, signed with the current key. With --state waiting, deliveries "
+        "that wait for a retry get an extra attempt now and keep the planned one. Deliveries whose bodies have "
         "been deleted (WEBHOOK_PAYLOAD_RETENTION) cannot be resent. "
         "Example: manage.py replay_webhooks --business 'Ada Books' --state dead --since 2026-01-31T00:00:00Z"
     )
@@ -35,15 +37,19 @@ class Command(DocumentCommand):
             help="(default dead)",
         )
         parser.add_argument("--event", choices=Event.labels, help="only this event kind")
+        add_endpoint_argument(parser, default="all")
         parser.add_argument("--dry-run", action="store_true", help="show the number without sending")
 
     def handle(self, *, business: str, state: str, dry_run: bool, json: bool, **options: Any) -> None:
+        owner = chosen_business(business)
         chosen = services.replayable(
-            business=chosen_business(business),
+            business=owner,
+            endpoint=chosen_endpoint(owner, options["endpoint"]),
             states=[state],
             event=_EVENTS.get(options["event"]),
             since=_moment("--since", options["since"]),
             until=_moment("--until", options["until"]),
+            now=clock.now(),
         ).values_list("pk", flat=True)
         count = len(chosen)
         if not dry_run:

@@ -10,6 +10,7 @@ from kit.time.timestamps import timestamp
 from merchants.commands import Document, DocumentCommand, add_business_argument, chosen_business
 from merchants.people.audit import Actor
 from webhooks import services
+from webhooks.management.endpoint_argument import add_endpoint_argument, chosen_endpoint
 from webhooks.models import Endpoint
 
 
@@ -29,15 +30,21 @@ class Command(DocumentCommand):
             metavar="HOURS",
             help="hours in which the old key signs beside the new one (0, the default, to 72)",
         )
+        add_endpoint_argument(parser, default="the first one")
         super().add_arguments(parser)
 
-    def handle(self, *, business: str, overlap: float, json: bool, **options: Any) -> None:
+    def handle(
+        self, *, business: str, overlap: float, endpoint: str | None, json: bool, **options: Any
+    ) -> None:
         longest = services.LONGEST_OVERLAP // timedelta(hours=1)
         if not 0 <= overlap <= longest:
             raise CommandError(f"--overlap must be 0 to {longest} hours.", returncode=2)
+        owner = chosen_business(business)
+        chosen = chosen_endpoint(owner, endpoint)
         try:
             rotated = services.rotate_hash_key(
-                business=chosen_business(business),
+                business=owner,
+                number=chosen.number if chosen else Endpoint.FIRST,
                 actor=Actor(name="rotate_hash_key"),
                 now=timezone.now(),
                 overlap=timedelta(hours=overlap),
