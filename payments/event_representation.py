@@ -49,15 +49,17 @@ def _next_attempt_at(shown: Shown) -> datetime | None:
 EVENT_SUBJECT = Answer(
     "EventSubject",
     "What an event is about.",
-    Field("type", one_of(["transaction", "refund", "transfer", "settlement"]), "What it is."),
+    Field("type", one_of(["transaction", "refund", "transfer", "settlement", "virtual_account", "payout_batch", "dispute", "journal"]), "What it is."),
     Field("id", UUID, "Its identifier.", "01980a5e-7b00-7c00-8000-000000000001"),
-    Field("reference", REFERENCE, "Your reference of the payment, payout or refund; else null.", "order-1042", is_nullable=True),
+    Field("reference", REFERENCE, "Your reference of the payment, payout, refund or virtual account, of a dispute its payment's; else null.", "order-1042", is_nullable=True),
     Field("request_type", one_of(Transaction.RequestType.values), "Of a transaction; else null.", "payment", is_nullable=True),
 )  # fmt: skip
 EVENT = Answer(
     "EventRecord",
     "An event and the state of its delivery.",
-    Field("event_id", UUID, "Our identifier of the event.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "event.pk"),
+    Field("id", UUID, "Our identifier of the delivery, by which it is looked up and resent. At your first endpoint the same as `event_id`.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "event.pk"),
+    Field("event_id", UUID, "Our identifier of the event; the same at each of your endpoints.", "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11", "event.event_id"),
+    Field("endpoint_id", UUID, "The webhook endpoint that it is sent to.", "7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11", "event.endpoint_id"),
     Field("event", one_of(Event.labels), "What happened.", value=lambda shown: event_name(shown.event.event)),
     Field(
         "state",

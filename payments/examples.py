@@ -1,4 +1,4 @@
-"""Examples of payments, refunds, settlements and unapplied transfers, and of the data of each kind of event.
+"""Examples of payments, refunds, settlements, unapplied transfers and disputes, and of the data of each kind of event.
 
 The API's description shows them, and exams send them. Values are the examples of the declared fields: here stands only
 what makes one example differ from another.
@@ -6,7 +6,12 @@ what makes one example differ from another.
 
 from typing import Any, TypeAlias
 
+from django.utils.module_loading import import_string
+
+from kit.api.fields.answer_fields import Answer
 from payments import representation as shown
+from payments.dispute_representation import DISPUTE as DISPUTE_ANSWER
+from payments.dispute_representation import EVIDENCE
 from payments.rules import outcomes
 from payments.rules.outcomes import Outcome
 from payments.rules.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special
@@ -62,6 +67,7 @@ _TRANSFER_PAYMENT: Example = {
 }
 _PAYOUT = _payment(
     shown.PAYOUT,
+    "awaiting_approval",
     reference="payout-5",
     fee=1_000,
     customer=shown.CUSTOMER.example(without=("merchant_reference",)),
@@ -141,7 +147,9 @@ REFUND = named(
     | {"reference": "refund-10", "payment_reference": "order-1047"}
     | {"destination": shown.REFUND_DESTINATION.example(name="Bisi Ojo")},
 )
-_SETTLEMENT = shown.SETTLEMENT.example(without=("brought_forward", "carried_forward"), status="released")
+_SETTLEMENT = shown.SETTLEMENT.example(
+    without=("brought_forward", "carried_forward", "reserved"), status="released"
+)
 SETTLEMENT = named(released=_SETTLEMENT)
 _UNAPPLIED = shown.UNAPPLIED_TRANSFER.example(why="second", state="returned")
 UNAPPLIED = named(
@@ -153,6 +161,29 @@ CREDITED = named(
     credited=shown.UNAPPLIED_TRANSFER.example(without=("return_reference",), why="second", state="credited")
 )
 RETURNED = named(returned=_UNAPPLIED)
+
+_OPEN_DISPUTE = DISPUTE_ANSWER.example(
+    without=("resolved_at", "outcome_amount", "previous", "network_reason"), reason="fraudulent"
+)
+_ANSWERED = {"evidence": [EVIDENCE.example(kind="delivery", without=("name", "type", "size", "sha256"))]}
+DISPUTE = named(
+    awaiting_an_answer=_OPEN_DISPUTE,
+    under_review=_OPEN_DISPUTE | _ANSWERED | {"status": "under_review"},
+    won=_OPEN_DISPUTE
+    | _ANSWERED
+    | {"status": "won", "resolved_at": "2026-02-20T08:00:00.000Z", "outcome_amount": 50_000},
+    accepted=_OPEN_DISPUTE
+    | {"status": "accepted", "resolved_at": "2026-02-06T08:00:00.000Z", "outcome_amount": 0},
+)
+DISPUTE_EVIDENCE = named(
+    text=_ANSWERED["evidence"][0],
+    file=EVIDENCE.example(
+        kind="receipt",
+        without=("text",),
+        type="application/pdf",
+        size=48_213,
+    ),
+)
 
 RECEIVED, EXPECTED = 40_000, 50_000  # minor units
 REFUSED_PAYOUT = outcomes.payout_failure("91")
@@ -176,6 +207,10 @@ def _refused(outcome: Outcome) -> Example:
 _TRANSFER = PAYMENT["virtual_account_payment"]["value"]
 _MISMATCH = outcomes.amount_mismatch(expected=EXPECTED, received=RECEIVED, currency="NGN")
 _UNPAID = {"fee": 0, "total_amount_captured": 0, "total_amount_available_to_refund": 0}
+
+# By name: payout batches are above this package.
+_BATCH: Answer = import_string("payout_batches.representation.PAYOUT_BATCH")
+_OF_OTHER_BATCHES = ("run_at", "waits_for", "retry_of")
 
 EVENT_DATA: dict[Event, Example] = {
     Event.PAYMENT_SUCCESS: named(
@@ -216,4 +251,16 @@ EVENT_DATA: dict[Event, Example] = {
     Event.PAYOUT_REVERSED: named(payout=_value(RETURNED_PAYOUT, "payout")),
     Event.TRANSFER_UNAPPLIED: named(transfer=_value(UNAPPLIED, "open")),
     Event.SETTLEMENT_RELEASED: named(settlement=_value(SETTLEMENT, "released")),
+    Event.ACCOUNT_ACTIVE: named(account=accounts.VIRTUAL_ACCOUNT.example(status="active")),
+    Event.ACCOUNT_FAILED: named(
+        account=accounts.VIRTUAL_ACCOUNT.example(
+            status="inactive", customer=accounts.ACCOUNT_HOLDER.example(account_number="", bank_code="")
+        )
+    ),
+    Event.PAYOUT_BATCH_COMPLETED: named(batch=_BATCH.example(without=_OF_OTHER_BATCHES, status="completed")),
+    Event.DISPUTE_OPENED: named(dispute=_value(DISPUTE, "awaiting_an_answer")),
+    Event.DISPUTE_UPDATED: named(dispute=_value(DISPUTE, "under_review")),
+    Event.DISPUTE_DUE_SOON: named(dispute=_value(DISPUTE, "awaiting_an_answer")),
+    Event.DISPUTE_CLOSED: named(dispute=_value(DISPUTE, "won")),
+    Event.BALANCE_ADJUSTED: named(adjustment=shown.BALANCE_ADJUSTMENT.example()),
 }

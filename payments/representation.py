@@ -28,17 +28,22 @@ from kit.api.fields.answer_fields import (
     UUID,
     Answer,
     Field,
+    ListOf,
+    always,
     one_of,
     open_list,
     page_of,
     text,
     up_to,
 )
+from ledger.models import Posting
 from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
 from payments.rails import acquirer_reverses
 from payments.rails.protocol import Reverses
 from payments.rules import outcomes
 from payments.rules.cards import BRAND_NAMES
+from payments.rules.dispute_words import Stage
+from payments.rules.dispute_words import Status as DisputeStatus
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.representation import ACCOUNT_NUMBER, SENDER, TRANSFER_DETAILS
 
@@ -91,6 +96,10 @@ def _redirect_link(transaction: Transaction) -> str | None:
     return challenge_address(transaction.challenge.token)
 
 
+def _awaiting_approval(payout: Transaction) -> bool | None:
+    return True if payout.awaiting == Awaiting.APPROVAL else None
+
+
 def _refused_operation(transaction: Transaction) -> CardOperation | None:
     """Return the last capture or void of an authorised payment, if it was declined.
 
@@ -129,8 +138,13 @@ def _last_return(payout: Transaction) -> PayoutReturn:
     return max(returns, key=attrgetter("pk"))
 
 
-def _itself(subject: Any) -> Any:
-    return subject
+def _with_card(transaction: Transaction) -> Transaction | None:
+    return transaction if transaction.card_last4 else None
+
+
+def _disputes(payment: Transaction) -> list[Any] | None:
+    """Return the disputes of a payment, oldest first, or None without any."""
+    return sorted(payment.disputes.all(), key=attrgetter("pk")) if payment.disputes_count else None
 
 
 RESPONSE_CODE = open_list(outcomes.response_codes())
@@ -170,6 +184,14 @@ LAST_OPERATION = Answer(
     Field("status", one_of(("failed",)), "Always `failed`.", "failed"),
     Field("gateway_code", TEXT, "The acquirer's own response code; may be empty.", "05", "full_gateway_code"),
 )  # fmt: skip
+PAYMENT_DISPUTE = Answer(
+    "PaymentDispute",
+    "A dispute of a payment, in short.",
+    Field("id", UUID, "Our identifier of the dispute.", "01980a5e-b370-7c00-8000-000000000007", "pk"),
+    Field("stage", one_of(Stage.values), "Its stage.", "chargeback"),
+    Field("status", one_of(DisputeStatus.values), "Its status.", "needs_response"),
+    Field("amount", MINOR_UNITS, "The disputed amount, minor units.", 50_000),
+)  # fmt: skip
 PAYMENT = Answer(
     "Payment",
     "A payment, a payout or a card check. Fields that do not belong to its kind, or are not known yet, "
@@ -199,9 +221,12 @@ PAYMENT = Answer(
         (CARD,),
     ),
     CURRENCY_FIELD,
+    Field("awaiting_approval", always(True), "`true` while a payout waits for approval by other members of your business.", True, _awaiting_approval, NONE, (PAYOUT,)),
     Field("payment_timestamp", MOMENT, "When it was created.", "2026-01-31T08:00:00.000Z", "created_at"),
     Field("payment_method", one_of(PAYMENTS), "How the payer pays. Payments.", value="method", kinds=PAYMENTS),
     Field("fee", MINOR_UNITS, "Processing fee, minor units. Payments and payouts.", 750, kinds=(*PAYMENTS, PAYOUT)),
+    Field("fee_tax", MINOR_UNITS, "Tax on the fee, charged in addition to it. Payments and payouts. Present if above zero.", omit=EMPTY, kinds=(*PAYMENTS, PAYOUT)),
+    Field("stamp_duty", MINOR_UNITS, "Stamp duty on the amount, charged in addition to the fee. Payouts. Present if above zero.", omit=EMPTY, kinds=(PAYOUT,)),
     Field("refund_status", one_of(Transaction.RefundStatus.values), "Payments.", kinds=PAYMENTS),
     Field(
         "settle_status",
@@ -211,11 +236,19 @@ PAYMENT = Answer(
         kinds=PAYMENTS,
     ),
     Field("merchant_descriptor", TEXT, "Text on the cardholder's statement. Cards.", "Ada Books", omit=EMPTY, kinds=(CARD,)),
-    Field("source", CARD_SHOWN, "The card. Card payments and card checks.", value=_itself, kinds=CARDS),
+    Field("source", CARD_SHOWN, "The card. Card payments and card checks. Entered on the provider's page: once it is paid.", CARD_SHOWN.example(), _with_card, NONE, kinds=CARDS),
     Field("virtual_account_details", TRANSFER_DETAILS, "The account that the payer transfers to. Virtual accounts.", value="session", kinds=(TRANSFER,)),
     Field("total_amount_captured", MINOR_UNITS, "Captured so far. Card payments.", 50_000, "amount_captured", kinds=(CARD,)),
     Field("total_amount_available_to_refund", MINOR_UNITS, "Amount that can still be refunded. Payments.", 50_000, "amount_refundable", kinds=PAYMENTS),
     Field("total_amount_refunded", MINOR_UNITS, "Refunded so far. Payments.", 0, "amount_refunded", kinds=PAYMENTS),
+    Field(
+        "amount_disputed",
+        MINOR_UNITS,
+        "Held for open disputes or lost in ended ones; it can't be refunded. Present if above zero.",
+        omit=EMPTY,
+        kinds=(CARD,),
+    ),
+    Field("disputes", ListOf(PAYMENT_DISPUTE), "Its disputes, oldest first. Present if there are any.", value=_disputes, omit=NONE, kinds=(CARD,)),
     Field(
         "redirect_link",
         URL,
@@ -242,6 +275,7 @@ PAYMENT = Answer(
         omit=NONE,
         kinds=(PAYOUT,),
     ),
+    Field("purpose", one_of(Transaction.Purpose.values), "What the payout is for. Present if you said so.", omit=EMPTY, kinds=(PAYOUT,)),
     Field("narration", up_to(255), "Your free text. Present if you sent any.", "Two books", omit=EMPTY),
     METADATA_FIELD,
     Field("completed_at", MOMENT, "When `status` became `success` or `failed`. Once it is final.", "2026-01-31T08:00:01.250Z", "finished_at", NONE),
@@ -274,8 +308,8 @@ REFUND = Answer(
     Field(
         "destination",
         REFUND_DESTINATION,
-        "Where the money goes. Refunds of transfer payments.",
-        value=lambda refund: refund if refund.is_transfer_refund else None,
+        "Where the money goes. Refunds of transfer payments, unless a provider returns them to their sender.",
+        value=lambda refund: refund if refund.pays_named_account else None,
         omit=NONE,
     ),
     WARNINGS_FIELD,
@@ -286,20 +320,24 @@ REFUNDS_PAGE = page_of(REFUND, "A page of refunds, newest first.")
 SETTLEMENT = Answer(
     "Settlement",
     "A settlement batch: the payments of a business day in one currency. "
-    "`net` is `gross - fees - refunds - brought_forward + carried_forward`.",
+    "`net` is `gross - fees - taxes - refunds - disputes - brought_forward + carried_forward`.",
     Field("id", UUID, "Our identifier of the batch.", "01980a5e-9440-7c00-8000-000000000004", "pk"),
     Field("number", POSITION, "Counts the batches of one day and currency, from 1.", 1),
     CURRENCY_FIELD,
     Field("day", DATE, "The business day, Africa/Lagos.", "2026-01-31"),
     Field("status", one_of(Transaction.SettleStatus.values), "`released` and `rejected` are final.", value="state"),
     Field("gross", BALANCE, "Captured or received, minor units.", 50_000),
-    Field("fees", BALANCE, "Fees of its payments.", 750),
+    Field("fees", BALANCE, "Fees of its payments and disputes, less fees of disputes that were given back.", 750),
+    Field("taxes", MINOR_UNITS, "Taxes on the fees of its payments. Present if above zero.", omit=EMPTY),
     Field("refunds", BALANCE, "Refunds that are netted in it.", 10_000),
-    Field("net", BALANCE, "Amount credited to your wallet.", 39_250),
+    Field("disputes", BALANCE, "Held or lost in disputes, less what was given back. Present if not zero.", omit=EMPTY),
+    Field("net", BALANCE, "Amount credited to your wallet, of which `reserved` is held back.", 39_250),
     Field("count", COUNT, "Number of payments.", 1, "payments_count"),
     Field("created_at", MOMENT, "When it was created.", "2026-02-01T00:10:00.000Z"),
     Field("brought_forward", MINOR_UNITS, "Not covered by earlier batches. Present if above zero.", 5_000, omit=EMPTY),
     Field("carried_forward", MINOR_UNITS, "Not covered by this batch. Present if above zero.", 5_000, omit=EMPTY),
+    Field("reserved", MINOR_UNITS, "Held back of the net at the release, and returned later. Present if above zero.", 25_000, omit=EMPTY),
+    Field("payout_reference", REFERENCE, "The payout that paid it to your settlement account. Absent until then, and after a payout that failed or was returned.", "settlement_01980a5e-9440-7c00-8000-000000000004", omit=EMPTY),
     Field("released_at", MOMENT, "When its net was credited to your wallet.", "2026-02-02T09:00:00.000Z", omit=NONE),
 )  # fmt: skip
 SETTLEMENTS_PAGE = page_of(SETTLEMENT, "A page of settlement batches, newest first.")
@@ -307,15 +345,16 @@ SETTLEMENTS_PAGE = page_of(SETTLEMENT, "A page of settlement batches, newest fir
 # A line of a batch's statement (`payments.services.settlement.batch_statements`).
 SETTLEMENT_ITEM = Answer(
     "SettlementItem",
-    "A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`.",
+    "A line of a settlement batch. Amounts are minor units; `net` is `amount - fee - fee_tax`.",
     Field(
         "kind",
-        one_of(["payment", "refund", "brought_forward", "carried_forward"]),
-        "A payment, a refund, or an amount carried from one batch to another.",
+        one_of(["payment", "refund", "dispute", "brought_forward", "carried_forward"]),
+        "A payment, a refund, a dispute, or an amount carried from one batch to another.",
     ),
-    Field("reference", REFERENCE, "Your reference of the payment or refund; else empty.", "order-1042"),
-    Field("amount", BALANCE, "Below zero for refunds and amounts brought forward.", 50_000, lambda line: line.net + line.fee),
-    Field("fee", BALANCE, "Fee of the payment; 0 for every other kind.", 750),
+    Field("reference", REFERENCE, "Your reference of the payment or refund; the case number of a dispute; else empty.", "order-1042"),
+    Field("amount", BALANCE, "Below zero for refunds, for money that a dispute holds, and for amounts brought forward.", 50_000, lambda line: line.net + line.fee + line.fee_tax),
+    Field("fee", BALANCE, "Fee of the payment or dispute, below zero where it is given back; 0 for every other kind.", 750),
+    Field("fee_tax", MINOR_UNITS, "Tax on the fee of the payment. Present if above zero.", omit=EMPTY),
     Field("net", BALANCE, "What the line adds to the batch's net.", 49_250),
 )  # fmt: skip
 SETTLEMENT_WITH_ITEMS = SETTLEMENT.extended(
@@ -346,6 +385,16 @@ UNAPPLIED_TRANSFER = Answer(
     Field("decided_at", MOMENT, "When it was credited or returned.", "2026-01-31T09:00:00.000Z", omit=NONE),
     Field("return_reference", REFERENCE, "The reference of the payout that returns it, or which came back.", "return_01980a5e9c1070008000000000000005", "reference", EMPTY),
 )  # fmt: skip
+BALANCE_ADJUSTMENT = Answer(
+    "BalanceAdjustment",
+    "A debit of your wallet that staff booked, with the reason.",
+    Field("id", UUID, "Our identifier: the `reference` of the movement in your wallet's statement.", "01980a5e-9c10-7000-8000-000000000009", "entry.cause"),
+    Field("amount", BALANCE, "Minor units, below zero.", -10_000),
+    Field("balance_after", BALANCE, "The wallet's balance afterwards.", 239_000),
+    Field("currency", CURRENCY, "ISO 4217.", "NGN", "entry.currency"),
+    Field("reason", TEXT, "Why it was booked, in plain words.", "Correction: Fee charged twice", "entry.note"),
+    Field("created_at", MOMENT, "When it was booked.", "2026-01-31T08:20:00.000Z", "entry.at"),
+)  # fmt: skip
 UNAPPLIED_TRANSFERS_PAGE = page_of(UNAPPLIED_TRANSFER, "A page of unapplied transfers, newest first.")
 
 represent: Callable[[Transaction], dict[str, Any]] = PAYMENT.represent
@@ -353,6 +402,8 @@ represent_refund: Callable[[CardOperation], dict[str, Any]] = REFUND.represent
 represent_settlement: Callable[[SettlementBatch], dict[str, Any]] = SETTLEMENT.represent
 # Of money loaded by `virtual_accounts.services.unapplied_queries.find`.
 represent_unapplied_transfer: Callable[[UnappliedMoney], dict[str, Any]] = UNAPPLIED_TRANSFER.represent
+# Of the posting of a wallet.
+represent_balance_adjustment: Callable[[Posting], dict[str, Any]] = BALANCE_ADJUSTMENT.represent
 
 
 def challenge_address(token: str) -> str:

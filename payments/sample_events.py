@@ -11,7 +11,15 @@ from payments.examples import EVENT_DATA
 from webhooks import publishing
 from webhooks.models import Event
 
-TIMES = ("payment_timestamp", "completed_at", "created_at", "received_at", "released_at")
+TIMES = (
+    "payment_timestamp",
+    "completed_at",
+    "created_at",
+    "received_at",
+    "released_at",
+    "opened_at",
+    "updated_at",
+)
 
 
 class SampleEvents:
@@ -34,7 +42,7 @@ class SampleEvents:
         own = {
             "id": str(uuid.uuid4()),
             "currency": self._currency,
-            **dict.fromkeys(("reference", "payment_reference"), reference),
+            **dict.fromkeys(("reference", "payment_reference", "payout_reference"), reference),
             **dict.fromkeys(TIMES, timestamp(at)),
         }
         data = data | {name: value for name, value in own.items() if name in data}

@@ -4,10 +4,19 @@ from celery import shared_task
 
 from kit.db import clock
 from payments.services import expiry, return_matching
+from payments.services.payouts import payout_settings, waiting_payouts
 from payments.services.rails import requery, watch_looks
+from payments.services.reconciliation import breaks, provider_statements
 from payments.services.replays import idempotency
-from payments.services.reporting import daily_totals
-from payments.services.settlement import batch_transitions
+from payments.services.reporting import daily_totals, fee_invoices
+from payments.services.settlement import (
+    batch_transitions,
+    debts,
+    payout_endings,
+    reserves,
+    settlement_accounts,
+    settlement_payouts,
+)
 from payments.services.transfers import account_provider_messages
 
 
@@ -19,6 +28,18 @@ def expire_due() -> None:
     if expiry.overdue_sessions(now=now):
         for _ in expiry.expire_sessions():
             pass
+
+
+@shared_task(name="payments.end_waits_of_payouts")
+def end_waits_of_payouts() -> None:
+    now = clock.now()
+    waiting_payouts.expire_overdue(now=now)
+    payout_settings.apply_due(now=now)
+
+
+@shared_task(name="payments.ask_servers")
+def ask_servers() -> None:
+    waiting_payouts.ask_servers()
 
 
 @shared_task(name="payments.requery_due")
@@ -41,6 +62,36 @@ def notify_account_provider() -> None:
 @shared_task(name="payments.update_settled_payments")
 def update_settled_payments() -> None:
     batch_transitions.update_due()
+
+
+@shared_task(name="payments.match_statements")
+def match_statements() -> None:
+    breaks.update_all(now=clock.now())
+
+
+@shared_task(name="payments.import_provider_statements")
+def import_provider_statements() -> None:
+    provider_statements.import_due(now=clock.now())
+
+
+@shared_task(name="payments.return_reserves")
+def return_reserves() -> None:
+    now = clock.now()
+    reserves.return_due(now=now)
+    debts.update(now=now)
+
+
+@shared_task(name="payments.pay_settlements")
+def pay_settlements() -> None:
+    now = clock.now()
+    settlement_accounts.apply_due(now=now)
+    payout_endings.end_due(now=now)
+    settlement_payouts.pay_due()
+
+
+@shared_task(name="payments.issue_fee_invoices")
+def issue_fee_invoices() -> None:
+    fee_invoices.issue_due(now=clock.now())
 
 
 @shared_task(name="payments.roll_up_days")

@@ -1,8 +1,8 @@
 """Trace numbers: the STAN and RRN of every message to an acquirer (ISO 8583 fields 11 and 37).
 
-A process reserves blocks of numbers from a counter in the database and allocates them from memory. A reservation is
-one statement that commits at once, so a later rollback can't release its numbers. `take` raises inside a database
-transaction. See decision 0020.
+A process reserves blocks of numbers from a counter in the database and allocates them from memory. A reservation
+commits at once, so a later rollback can't release its numbers. `take` raises inside a database transaction. See
+decision 0020.
 """
 
 import os
@@ -10,11 +10,13 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from django.db import connection
 
 from kit.connectors.connectors import RailUnavailable
+from kit.db import postgresql
+from kit.db.clock import database_now
+from kit.db.prepared_statements import insert_if_absent
 from payments.models import TraceCounter
 
 ROUND = 999_999  # STANs: 000001 to 999999, then again from 000001
@@ -111,54 +113,59 @@ def _refuse_inside_transaction() -> None:
 
 
 def _reserve() -> Block:
-    with connection.cursor() as cursor:
-        cursor.execute(_STATEMENTS[connection.vendor], _VALUES)
-        reserved = cursor.fetchone()
-    if reserved is None:
-        raise RailUnavailable("All trace numbers of this hour are taken. Nothing was stored.")
-    taken, hour, now = reserved
-    return Block(first=taken - BLOCK, count=BLOCK, hour=hour, seconds_left=(hour + 1) * HOUR - now)
+    """Reserve a block. The row isn't locked: it is stored only if no other process has reserved since it was read."""
+    while True:
+        before = TraceCounter.objects.filter(name=TraceCounter.STAN).first()
+        server, moment = _server(), int(database_now().timestamp())
+        after = _after_reservation(before, server=server, now=moment)
+        if after.taken - after.hour_start > PER_HOUR:
+            raise RailUnavailable("All trace numbers of this hour are taken. Nothing was stored.")
+        if insert_if_absent(after) if before is None else _replace(before, after):
+            return Block(
+                first=after.taken - BLOCK,
+                count=BLOCK,
+                hour=after.hour,
+                seconds_left=(after.hour + 1) * HOUR - moment,
+            )
 
 
-# The counter's next number. `excluded` has the values of a first reservation at this time.
-_FIRST = """
-    {greatest}(
-        counter.taken + CASE
-            WHEN counter.server = excluded.server THEN 0
-            WHEN counter.hour <> excluded.hour THEN %(gap)s
-            ELSE {least}(%(gap)s, (counter.hour_start + %(per_hour)s - counter.taken) / 4)
-        END,
-        excluded.hour_start)
-"""
-_RESERVATION = f"""
-    INSERT INTO {TraceCounter._meta.db_table} AS counter (name, taken, hour, hour_start, server)
-    SELECT %(name)s, now * %(per_second)s + %(block)s, now / {HOUR}, now * %(per_second)s, {{server}}
-    FROM (SELECT {{now}} AS now) AS clock WHERE true
-    ON CONFLICT (name) DO UPDATE SET
-        taken = {_FIRST} + %(block)s,
-        hour = excluded.hour,
-        hour_start = CASE WHEN counter.hour = excluded.hour THEN counter.hour_start ELSE {_FIRST} END,
-        server = excluded.server
-    WHERE counter.hour <> excluded.hour OR {_FIRST} + %(block)s - counter.hour_start <= %(per_hour)s
-    RETURNING taken, hour, {{now}}
-"""  # noqa: S608  (all constant)
-_STATEMENTS = {
-    "postgresql": _RESERVATION.format(
-        greatest="greatest",
-        least="least",
-        now="floor(extract(epoch FROM clock_timestamp()))::bigint",
-        # The cluster, and its timeline, which changes after a failover or restore.
-        server="(SELECT system_identifier FROM pg_control_system())"
-        " || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8)",
-    ),
-    "sqlite": _RESERVATION.format(
-        greatest="max", least="min", now="CAST(strftime('%%s', 'now') AS INTEGER)", server="'sqlite'"
-    ),
-}
-_VALUES: dict[str, Any] = {
-    "name": TraceCounter.STAN,
-    "block": BLOCK,
-    "gap": FAILOVER_GAP,
-    "per_second": PER_SECOND,
-    "per_hour": PER_HOUR,
-}
+def _after_reservation(before: TraceCounter | None, *, server: str, now: int) -> TraceCounter:
+    """Return the counter after the next block, at a time in seconds."""
+    hour, first = now // HOUR, now * PER_SECOND
+    if before is not None:
+        first = max(first, before.taken + _gap(before, server=server, hour=hour))
+    hour_start = before.hour_start if before is not None and before.hour == hour else first
+    return TraceCounter(
+        name=TraceCounter.STAN, taken=first + BLOCK, hour=hour, hour_start=hour_start, server=server
+    )
+
+
+def _gap(counter: TraceCounter, *, server: str, hour: int) -> int:
+    """Return how many numbers another server skips, because it may lack the last reservations."""
+    if counter.server == server:
+        return 0
+    left = counter.hour_start + PER_HOUR - counter.taken
+    return FAILOVER_GAP if counter.hour != hour else min(FAILOVER_GAP, left // 4)
+
+
+def _server() -> str:
+    """Return the cluster, and its timeline, which changes after a failover or restore."""
+    statement = (
+        "SELECT (SELECT system_identifier FROM pg_control_system())"
+        " || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8)"
+    )
+    return next((server for (server,) in postgresql.rows(statement)), "sqlite")
+
+
+def _replace(before: TraceCounter, after: TraceCounter) -> bool:
+    """Store a reservation unless another one was stored meanwhile."""
+    unchanged = TraceCounter.objects.filter(
+        name=before.name, taken=before.taken, hour=before.hour, server=before.server
+    )
+    stored = {
+        "taken": after.taken,
+        "hour": after.hour,
+        "hour_start": after.hour_start,
+        "server": after.server,
+    }
+    return unchanged.update(**stored) == 1

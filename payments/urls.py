@@ -6,16 +6,21 @@ from payments.bank_notifications import views as bank_notifications
 from payments.pages import challenge, challenge_return, checkout, transfer
 from payments.pages.link import link_page
 from payments.views import (
+    banks,
+    beneficiaries,
     capabilities,
     events,
     exams,
     listeners,
     payment_links,
     payments,
+    refunds,
     sandbox,
     settlements,
     unapplied_transfers,
+    virtual_accounts,
     wallet,
+    webhook_endpoints,
 )
 
 urlpatterns = [
@@ -24,7 +29,7 @@ urlpatterns = [
     path("api/payments/<str:reference>/capture", payments.CaptureView.as_view(), name="capture"),
     path("api/payments/<str:reference>/void", payments.VoidView.as_view(), name="void"),
     path("api/payments/<str:reference>/cancel", payments.CancelView.as_view(), name="cancel"),
-    path("api/payments/<str:reference>/refunds", payments.RefundsView.as_view(), name="refunds"),
+    path("api/payments/<str:reference>/refunds", refunds.RefundsView.as_view(), name="refunds"),
     path(
         "api/payments/<str:reference>/checkout",
         payment_links.PaymentCheckoutView.as_view(),
@@ -47,11 +52,11 @@ urlpatterns = [
         payment_links.LinkCheckoutsView.as_view(),
         name="link-checkouts",
     ),
-    path("api/refunds/<str:reference>", payments.RefundView.as_view(), name="refund"),
-    path("api/virtual-accounts/simulate", payments.SimulateView.as_view(), name="simulate"),
+    path("api/refunds/<str:reference>", refunds.RefundView.as_view(), name="refund"),
+    path("api/virtual-accounts/simulate", virtual_accounts.SimulateView.as_view(), name="simulate"),
     path(
         "api/virtual-accounts/<str:reference>/deactivate",
-        payments.DeactivateView.as_view(),
+        virtual_accounts.DeactivateView.as_view(),
         name="deactivate",
     ),
     path(
@@ -74,8 +79,21 @@ urlpatterns = [
     path("api/events", events.EventsView.as_view(), name="events"),
     path("api/events/<uuid:event_id>", events.EventView.as_view(), name="event"),
     path("api/events/<uuid:event_id>/resend", events.ResendView.as_view(), name="resend-event"),
+    path("api/webhook-endpoints", webhook_endpoints.WebhookEndpointsView.as_view(), name="webhook-endpoints"),
+    path(
+        "api/webhook-endpoints/<uuid:id>",
+        webhook_endpoints.WebhookEndpointView.as_view(),
+        name="webhook-endpoint",
+    ),
+    path(
+        "api/webhook-endpoints/<uuid:id>/rotate",
+        webhook_endpoints.RotateKeyView.as_view(),
+        name="rotate-webhook-key",
+    ),
     path("api/balance/movements", wallet.MovementsView.as_view(), name="movements"),
-    path("api/banks/resolve", payments.ResolveBeneficiaryView.as_view(), name="resolve-beneficiary"),
+    path("api/beneficiaries", beneficiaries.BeneficiariesView.as_view(), name="beneficiaries"),
+    path("api/beneficiaries/<str:reference>", beneficiaries.BeneficiaryView.as_view(), name="beneficiary"),
+    path("api/banks/resolve", banks.ResolveBeneficiaryView.as_view(), name="resolve-beneficiary"),
     path("api/sandbox/scenarios", sandbox.ScenariosView.as_view(), name="scenarios"),
     path("api/sandbox/advance", sandbox.AdvanceView.as_view(), name="advance"),
     path("api/sandbox/listeners", listeners.ListenersView.as_view(), name="listeners"),
@@ -84,7 +102,7 @@ urlpatterns = [
     path("api/sandbox/exams", exams.ExamsView.as_view(), name="exams"),
     path("api/sandbox/exams/<uuid:exam_id>", exams.ExamView.as_view(), name="exam"),
     path("api/sandbox/exams/<uuid:exam_id>/answers", exams.ExamAnswersView.as_view(), name="exam-answers"),
-    path("api/banks", payments.BanksView.as_view(), name="banks"),
+    path("api/banks", banks.BanksView.as_view(), name="banks"),
     path("api/capabilities", capabilities.CapabilitiesView.as_view(), name="capabilities"),
     path("bank/transfers", bank_notifications.BankTransfersView.as_view(), name="bank-transfers"),
     path("bank/payout-returns", bank_notifications.PayoutReturnsView.as_view(), name="bank-payout-returns"),
@@ -93,6 +111,7 @@ urlpatterns = [
     path("pay/<uuid:payment_id>", transfer.transfer_page, name="pay"),
     path("l/<str:slug>", link_page, name="link"),
     path("checkout/theme/<str:colour>.css", checkout.theme, name="theme"),
+    path("checkout/logo/<uuid:logo_id>", checkout.logo, name="logo"),
     path("checkout/<str:token>", checkout.checkout_page, name="checkout"),
     path("checkout/<str:token>/card", checkout.card, name="pay-by-card"),
     path("checkout/<str:token>/transfer", checkout.transfer, name="pay-by-transfer"),

@@ -29,12 +29,18 @@ from payments.admin.submitting import require_seen, submit, submitted
 from payments.models import BatchTransition, InvalidState, Proposal, SettlementBatch, SettlementItem
 from payments.rules.settlement_transitions import BATCH_TRANSITIONS
 from payments.rules.status_names import SETTLEMENT_NAMES
-from payments.services.settlement import batch_decisions, batch_statements
+from payments.services.settlement import batch_decisions, batch_funds, batch_statements
+from payments.services.settlement.batch_funds import Funds
 from payments.services.staff import made_about, staff_actions
 
 MAY_DECIDE = "payments.decide_settlementbatch"
-# By the batch's next state. A rejection moves no money, so it needs no second person.
-SUBMITTED = {"approved": Proposal.Action.APPROVE_BATCH, "released": Proposal.Action.RELEASE_BATCH}
+# By decision: the batch's next state, or that without its money. A rejection moves no money, so it needs no second person.
+UNFUNDED = "unfunded"  # approved, although its money hasn't arrived
+SUBMITTED = {
+    "approved": Proposal.Action.APPROVE_BATCH,
+    UNFUNDED: Proposal.Action.APPROVE_UNFUNDED,
+    "released": Proposal.Action.RELEASE_BATCH,
+}
 SUBMITTED_STATES: dict[str, str] = {action: state for state, action in SUBMITTED.items()}
 DECISIONS = (*SUBMITTED, "rejected")
 # Staff can't approve a batch that is still being created, which merchants see as open.
@@ -42,7 +48,7 @@ STATE_NAMES = SETTLEMENT_NAMES | {"initiated": "Being created"}
 
 
 class DecisionForm(forms.Form):
-    """A decision about a batch: its next state, and the reason."""
+    """A decision about a batch, and the reason."""
 
     decision = forms.ChoiceField(choices=[(state, state) for state in DECISIONS], widget=forms.HiddenInput)
     reason = forms.CharField(max_length=255, widget=forms.TextInput(attrs={"class": "vTextField"}))
@@ -55,11 +61,31 @@ class BatchTransitionInline(ReadOnlyInline):
 
 @admin.register(SettlementBatch)
 class SettlementBatchAdmin(BulkDecisionAdmin):
+    groups: ClassVar = {
+        "Money": (
+            "gross", "fees", "taxes", "refunds", "disputes", "brought_forward", "net", "carried_forward", "carried_into",
+            "reserved",
+        ),
+        "State": ("state", "reason", "created_at"),
+        "Batch": ("business", "currency", "day", "number", "payments_count"),
+        "Arrived money": ("funds_required", "unfunded", "unfunded_by", "unfunded_confirmed_by"),
+    }  # fmt: skip
     change_form_template = "admin/payments/settlementbatch.html"
     list_display = (
         "day_and_number", "net", "state", "business", "payments_count", "gross", "fees", "refunds",
     )  # fmt: skip
-    amounts = ("gross", "fees", "refunds", "brought_forward", "net", "carried_forward")
+    amounts = (
+        "gross",
+        "fees",
+        "taxes",
+        "refunds",
+        "disputes",
+        "brought_forward",
+        "net",
+        "carried_forward",
+        "reserved",
+        "unfunded",
+    )
     states: ClassVar = {"state": STATE_NAMES}
     list_filter = ("state", CurrencyFilter)
     list_select_related = ("business",)
@@ -84,7 +110,9 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         return f"{money(row.net, row.currency)}, batch of {_name(row)}"
 
     def related(self, row: SettlementBatch) -> Iterator[Link]:
-        yield Link("Payments and refunds in this batch", list_address("payments_settlementitem", row.pk))
+        yield Link(
+            "Payments, refunds and disputes in this batch", list_address("payments_settlementitem", row.pk)
+        )
         yield Link(f"Batches of {row.business}", list_address("payments_settlementbatch", row.business_id))
         yield Link("Ledger entries", list_address("ledger_entry", row.pk))
         yield Link("Proposals", f"{list_address('payments_proposal', row.pk)}&state=all")
@@ -99,6 +127,8 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
             obstacle = f"It is {STATE_NAMES[row.state].lower()}."
         elif row.is_updating:
             obstacle = "Its payments are still being updated."
+        elif (funds := batch_funds.required_of(row)) is not None and funds.missing:
+            obstacle = f"{money(funds.missing, row.currency)} of it hasn't arrived. Decide on its page."
         return Item(row, _name(row), row.business.name, row.currency, row.net, obstacle)
 
     def bulk_decide(self, request: HttpRequest, row: SettlementBatch, *, reason: str) -> None:
@@ -126,13 +156,14 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         proposal = (
             Proposal.objects.open(at=clock.now()).filter(target=row.pk).select_related("proposed_by").first()
         )
+        funds = batch_funds.required_of(row)
+        shown = {"proposal": proposal, "funds": funds}
         if not request.user.has_perm(MAY_DECIDE):
-            return {"proposal": proposal}
+            return shown
         proposed = SUBMITTED_STATES.get(proposal.action, "") if proposal else ""
-        allowed = () if row.is_updating else BATCH_TRANSITIONS[row.state]
-        offered = [state for state in allowed if state in DECISIONS and state != proposed]
-        seen = made_about.fingerprint(made_about.batch(row))
-        return {"proposal": proposal, "decisions": [_form_of(state) for state in offered], "seen": seen}
+        offered = [each for each in _offered(row, funds) if each != proposed]
+        seen = made_about.fingerprint(made_about.batch(row, funds))
+        return shown | {"decisions": [_form_of(each) for each in offered], "seen": seen}
 
     @staff_action("approve, release or reject a settlement batch", may=MAY_DECIDE, needs_second_person=True)
     def decide(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
@@ -143,19 +174,19 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
             return redirect("admin:payments_settlementbatch_change", batch_id)
         messages.error(request, "Nothing was decided. Choose a decision and enter a reason.")
         shown = [
-            form if state == form["decision"].value() else _form_of(state) for state in BATCH_TRANSITIONS[batch.state]
-            if state in DECISIONS
-        ]  # fmt: skip
+            form if each == form["decision"].value() else _form_of(each)
+            for each in _offered(batch, batch_funds.required_of(batch))
+        ]
         return self.page_again(request, batch_id, decisions=shown)
 
     def _decide(self, request: HttpRequest, batch: SettlementBatch, *, decision: str, reason: str) -> None:
-        done = f"The batch is {decision}."
+        done = f"The batch is {decision}."  # an approval without its money always awaits another person
         if decision in SUBMITTED:
             kind = SUBMITTED[decision]
             submit(request, lambda: staff_actions.batch_decision(batch, kind, reason=reason), done=done)
             return
         try:
-            require_seen(request, made_about.batch(batch))
+            require_seen(request, made_about.batch(batch, batch_funds.required_of(batch)))
             batch_decisions.reject(batch.pk, reason=reason, actor=person_acting(request), now=clock.now())
         except InvalidState as refused:
             messages.error(request, str(refused.detail))
@@ -171,6 +202,15 @@ class SettlementBatchAdmin(BulkDecisionAdmin):
         return exports.export(request, batch_statements.table(batch), name=name)
 
 
+def _offered(batch: SettlementBatch, funds: Funds | None) -> Iterator[str]:
+    """Yield the decisions that a batch's state and what has arrived of its money allow."""
+    for state in () if batch.is_updating else BATCH_TRANSITIONS[batch.state]:
+        if state in DECISIONS and (state != "approved" or funds is None or funds.arrived):
+            yield state
+        if state == "approved" and funds is not None and funds.missing:
+            yield UNFUNDED
+
+
 def _form_of(state: str) -> DecisionForm:
     return DecisionForm(initial={"decision": state}, auto_id=f"%s-{state}")
 
@@ -181,9 +221,9 @@ def _name(batch: SettlementBatch) -> str:
 
 @admin.register(SettlementItem)
 class SettlementItemAdmin(ReadOnlyAdmin):
-    list_display = ("item", "transaction", "batch", "gross", "fee", "refunded", "is_live")
-    amounts, currency = ("gross", "fee", "refunded"), "batch.currency"
-    list_select_related = ("transaction", "batch", "operation")
+    list_display = ("item", "transaction", "batch", "gross", "fee", "refunded", "disputed", "is_live")
+    amounts, currency = ("gross", "fee", "fee_tax", "refunded", "disputed"), "batch.currency"
+    list_select_related = ("transaction", "batch", "operation", "dispute_step__dispute")
     searches = (
         by_id("batch"),
         by_id("transaction"),
@@ -193,6 +233,8 @@ class SettlementItemAdmin(ReadOnlyAdmin):
 
     @admin.display(description="item")
     def item(self, item: SettlementItem) -> str:
+        if item.dispute_step is not None:
+            return two_lines("Dispute", item.dispute_step.dispute.case_number)
         if item.operation is not None:
             return two_lines("Refund", item.operation.reference or "")
         return two_lines("Payment", item.transaction.reference)

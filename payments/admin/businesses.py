@@ -10,7 +10,9 @@ from merchants.admin import ReadOnlyInline
 from merchants.admin.base import Link
 from merchants.admin.columns import list_address
 from merchants.models import Business
+from payments.admin.business_state import BusinessStateActions
 from payments.admin.fees import TariffColumns
+from payments.admin.payout_controls import PayoutControlsActions
 from payments.models import RailChoice, Tariff
 
 
@@ -31,12 +33,15 @@ class RailChoiceInline(ReadOnlyInline):
 
 
 @admin.register(Business)
-class BusinessAdmin(merchants.BusinessAdmin):
+class BusinessAdmin(BusinessStateActions, PayoutControlsActions, merchants.BusinessAdmin):
     change_form_template = "admin/payments/business.html"
     lists: ClassVar = {
         "Transactions": "payments_transaction",
         "Payment links": "payments_paymentlink",
         "Settlement batches": "payments_settlementbatch",
+        "Risk terms": "payments_riskterms",
+        "Reserve": "payments_reservehold",
+        "Debts": "payments_debt",
         "Ledger accounts": "ledger_account",
         "Virtual accounts": "virtual_accounts_virtualaccount",
         "Unapplied money": "virtual_accounts_unappliedmoney",

@@ -1,15 +1,12 @@
 """Read-only admin pages of payment links and checkouts. Staff block links that must not be paid."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern
 
 from kit.db import clock
 from kit.money.money import money
@@ -18,7 +15,7 @@ from kit.text.masking import mask_card_numbers
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
 from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, sentence, status_label
-from merchants.people.request_actors import person_acting
+from payments.admin.blocking import BlockableAdmin, BlockForm, UnblockForm
 from payments.links.link_addresses import slug_in
 from payments.models import Checkout, PaymentLink
 from payments.rules.status_names import LINK_NAMES
@@ -29,18 +26,6 @@ MAY_BLOCK = "payments.change_paymentlink"
 NEWEST = 20_000  # links whose titles are compared, because titles have no index
 
 
-class BlockForm(forms.Form):
-    """Why a link is blocked. Its merchant reads the reason."""
-
-    reason = forms.CharField(max_length=255, help_text="The merchant reads it. Recorded in the audit trail.")
-
-
-class UnblockForm(forms.Form):
-    """Why the block of a link ends."""
-
-    reason = forms.CharField(max_length=255, help_text="Recorded in the audit trail.")
-
-
 def by_title(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
     """Yield those of the newest links whose title begins with the term."""
     newest = PaymentLink.objects.order_by("-pk").values("pk")[:NEWEST]
@@ -48,9 +33,22 @@ def by_title(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
 
 
 @admin.register(PaymentLink)
-class PaymentLinkAdmin(ReadOnlyAdmin):
+class PaymentLinkAdmin(BlockableAdmin):
     """The address of a link is shown only if the merchant chose it. Others are known to those they were sent to."""
 
+    groups: ClassVar = {
+        "Money": (
+            "currency", "amount", "amount_min", "amount_max", "suggested_amounts", "quantity_max", "amount_paid", "uses_paid",
+            "uses_held", "max_uses",
+        ),
+        "State": ("status", "is_switched_off", "blocked_at", "block_reason", "expires_at", "created_at", "updated_at"),
+        "Page": (
+            "business", "reference", "title", "description", "payment_methods", "account", "transfer_window", "redirect_url",
+            "chosen_address", "success_message", "support_contact",
+        ),
+        "Customer": ("customer_reference", "customer_name", "customer_email", "collect", "custom_fields"),
+    }  # fmt: skip
+    may_block = MAY_BLOCK
     change_form_template = "admin/payments/paymentlink.html"
     list_display = ("reference", "title", "status", "price", "uses", "amount_paid", "business", "created_at")
     amounts = ("amount", "amount_min", "amount_max", "amount_paid")
@@ -94,51 +92,23 @@ class PaymentLinkAdmin(ReadOnlyAdmin):
         yield Link("Checkouts", list_address("payments_checkout", row.pk))
         yield Link("Audit trail", list_address("merchants_auditentry", row.reference))
 
-    def get_urls(self) -> list[URLPattern]:
-        actions = {"block": self.block, "unblock": self.unblock}
-        return [*self.action_urls("link_id", actions), *super().get_urls()]
-
-    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        if not isinstance(row, PaymentLink) or not request.user.has_perm(MAY_BLOCK):
-            return {}
-        return {"block_form": BlockForm()} if row.blocked_at is None else {"unblock_form": UnblockForm()}
-
     @staff_action("block a payment link", may=MAY_BLOCK, needs_second_person=False)
-    def block(self, request: HttpRequest, link_id: UUID) -> HttpResponse:
-        form = BlockForm(request.POST)
-        return self._decide(request, link_id, form, name="block_form", decide=links.block, done="blocked")
+    def block(self, request: HttpRequest, blocked_id: UUID) -> HttpResponse:
+        return self.decide(request, blocked_id, BlockForm(request.POST), links.block)
 
     @staff_action("lift the block of a payment link", may=MAY_BLOCK, needs_second_person=False)
-    def unblock(self, request: HttpRequest, link_id: UUID) -> HttpResponse:
-        form = UnblockForm(request.POST)
-        return self._decide(
-            request, link_id, form, name="unblock_form", decide=links.unblock, done="unblocked"
-        )
-
-    def _decide(
-        self,
-        request: HttpRequest,
-        link_id: UUID,
-        form: forms.Form,
-        *,
-        name: str,
-        decide: Callable[..., PaymentLink],
-        done: str,
-    ) -> HttpResponse:
-        link = get_object_or_404(PaymentLink, pk=link_id)
-        if not form.is_valid():
-            messages.error(request, "Nothing was changed. Enter a reason.")
-            return self.page_again(request, link_id, **{name: form})
-        reason = form.cleaned_data["reason"]
-        decide(link_id=link.pk, reason=reason, actor=person_acting(request), now=clock.now())
-        messages.success(request, f"The payment link is {done}.")
-        return redirect("admin:payments_paymentlink_change", link_id)
+    def unblock(self, request: HttpRequest, blocked_id: UUID) -> HttpResponse:
+        return self.decide(request, blocked_id, UnblockForm(request.POST), links.unblock)
 
 
 @admin.register(Checkout)
 class CheckoutAdmin(ReadOnlyAdmin):
     """What payers entered. The token is a payer's credential and never shown."""
 
+    groups: ClassVar = {
+        "Checkout": ("link", "state", "amount", "quantity", "currency", "method", "created_at", "expires_at"),
+        "Customer": ("name", "email", "phone", "address", "answers", "is_erased"),
+    }
     list_display = ("payer", "amount", "link", "method", "created_at")
     amounts = ("amount",)
     list_select_related = ("link",)

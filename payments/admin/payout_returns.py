@@ -49,6 +49,11 @@ class PayoutReturnAdmin(SuspenseAdmin, SubmittedRowAdmin):
     Unmatched returns are matched to a payout, or written off.
     """
 
+    groups: ClassVar = {
+        "Return": ("amount", "currency", "reason", "at", "actor", "extra_members"),
+        "Payout": ("transaction", "payout_reference", "bank_reference", "applied", "why"),
+        "Decision": ("resolution", "resolved_by", "resolved_at"),
+    }
     may_decide = MAY_DECIDE
     decisions: ClassVar = {"match": MatchForm, "write_off": WriteOffForm}
     list_display = ("payout", "amount", "applied", "transaction", "why", "reason", "actor", "at")

@@ -19,13 +19,15 @@ from kit.money.money import money
 from merchants.admin import by_business_name, by_id, exactly
 from merchants.admin.base import Link
 from merchants.admin.columns import linked, list_address
+from merchants.admin.filters import UsualStateFilter
 from merchants.models import User
 from merchants.people.access import open_to, right
 from merchants.people.audit_values import shown
 from merchants.people.request_actors import person_acting
 from payments.admin.bulk_decisions import BulkDecisionAdmin, Item
-from payments.models import Proposal
-from payments.services.staff import four_eyes, made_about
+from payments.models import InvalidState, Proposal
+from payments.services.journals import booking
+from payments.services.staff import four_eyes, journal_actions, made_about
 from payments.services.staff.meanings import meaning_of
 from payments.services.staff.staff_actions import PERMISSIONS, may_confirm
 
@@ -33,6 +35,7 @@ Action = Proposal.Action
 # The admin page of a proposal's target.
 PAGES = {
     Action.APPROVE_BATCH: "payments_settlementbatch",
+    Action.APPROVE_UNFUNDED: "payments_settlementbatch",
     Action.RELEASE_BATCH: "payments_settlementbatch",
     Action.CREDIT_UNAPPLIED: "virtual_accounts_unappliedmoney",
     Action.RETURN_UNAPPLIED: "virtual_accounts_unappliedmoney",
@@ -43,9 +46,15 @@ PAGES = {
     Action.WRITE_OFF_UNCLAIMED: "virtual_accounts_unclaimedtransfer",
     Action.MATCH_RETURN: "payments_payoutreturn",
     Action.WRITE_OFF_RETURN: "payments_payoutreturn",
+    Action.ASSIGN_DISPUTE: "disputes_disputereport",
+    Action.CREDIT_DISPUTE: "disputes_disputereport",
+    Action.DISMISS_DISPUTE: "disputes_disputereport",
+    Action.RECORD_DISPUTE_DEBIT: "disputes_dispute",
+    Action.REVERSE_JOURNAL: "payments_journal",
     Action.CHANGE_USER: "merchants_user",
     Action.CHANGE_GROUP: "auth_group",
     Action.CHOOSE_CONNECTORS: "payments_railchoice",
+    Action.COLLECT_RESERVE: "payments_debt",
 }
 
 
@@ -55,19 +64,12 @@ class DeclineForm(forms.Form):
     reason = forms.CharField(max_length=255)
 
 
-class StateFilter(admin.SimpleListFilter):
+class StateFilter(UsualStateFilter):
     """Open proposals unless another state is chosen."""
-
-    title = "state"
-    parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         decided = [state for state in Proposal.State.choices if state[0] != Proposal.State.OPEN]
         return [*decided, ("all", "All")]
-
-    def choices(self, changelist: Any) -> Any:
-        first, *others = super().choices(changelist)
-        return [{**first, "display": "Open"}, *others]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen = self.value()
@@ -78,11 +80,17 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(state=Proposal.State.OPEN, expires_at__gt=clock.now())
 
 
+NOTHING = "—"
 PROPOSED = right("the permission for the proposed action")
 
 
 @admin.register(Proposal)
 class ProposalAdmin(BulkDecisionAdmin):
+    groups: ClassVar = {
+        "Proposal": ("action", "subject", "business", "amount", "meaning", "details", "made_about_in_words"),
+        "Why": ("reason", "evidence", "proposed_by", "created_at"),
+        "Decision": ("state", "expires_at", "decided_by", "decided_at", "decision_reason"),
+    }
     change_form_template = "admin/payments/proposal.html"
     empty_text = "No proposals are open. Choose another state to see the others."
     list_display = (
@@ -119,7 +127,9 @@ class ProposalAdmin(BulkDecisionAdmin):
 
     def bulk_item(self, request: HttpRequest, row: Proposal) -> Item:
         name = f"{row.get_action_display()}, proposed by {row.proposed_by.email}"
-        return Item(row, name, str(row.business or "—"), row.currency, row.amount, _obstacle(request, row))
+        return Item(
+            row, name, str(row.business or NOTHING), row.currency, row.amount, _obstacle(request, row)
+        )
 
     def bulk_decide(self, request: HttpRequest, row: Proposal, *, reason: str) -> None:
         four_eyes.confirm(
@@ -135,7 +145,7 @@ class ProposalAdmin(BulkDecisionAdmin):
         target = proposal.parameters.get("id", proposal.target)
         name = str(proposal.parameters.get("name", target))
         if page is None or target is None:
-            return name if "name" in proposal.parameters else "—"
+            return name if "name" in proposal.parameters else NOTHING
         return linked(name, reverse(f"admin:{page}_change", args=[target]))
 
     def title_of(self, row: Proposal) -> str:
@@ -148,13 +158,15 @@ class ProposalAdmin(BulkDecisionAdmin):
     @admin.display(description="details")
     def details(self, proposal: Proposal) -> str:
         named = [
-            f"{name.replace('_', ' ')}: {shown(value)}" for name, value in sorted(proposal.parameters.items())
+            f"{name.replace('_', ' ')}: {shown(value)}"
+            for name, value in sorted(proposal.parameters.items())
+            if name != "legs"  # the meaning has their amounts as money
         ]
-        return ", ".join(named) or "—"
+        return ", ".join(named) or NOTHING
 
     @admin.display(description="meaning")
     def meaning(self, proposal: Proposal) -> str:
-        return meaning_of(proposal) or "—"
+        return meaning_of(proposal) or NOTHING
 
     @admin.display(description="made about")
     def made_about_in_words(self, proposal: Proposal) -> str:
@@ -170,8 +182,28 @@ class ProposalAdmin(BulkDecisionAdmin):
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         if isinstance(row, Proposal) and _may_decide(request, row) and _is_open(row):
             is_own = row.proposed_by_id == request.user.pk
-            return {"decline_form": DeclineForm(), "may_confirm": not is_own, "meaning": meaning_of(row)}
+            return {
+                "decline_form": DeclineForm(),
+                "may_confirm": not is_own,
+                "meaning": meaning_of(row),
+                "evidence": list(self._evidence(row)),
+                "legs": list(_legs(row)),
+            }
         return {}
+
+    def _evidence(self, proposal: Proposal) -> Iterator[tuple[str, str]]:
+        """Yield what a second person checks before confirming."""
+        if proposal.business is not None:
+            yield "Business", proposal.business.name
+        for name, value in (
+            ("About", self.subject(proposal)),
+            ("Details", self.details(proposal)),
+            ("Made about", self.made_about_in_words(proposal)),
+        ):
+            if value not in {"", NOTHING}:
+                yield name, value
+        yield "Reason", proposal.reason
+        yield "Evidence", proposal.evidence or "None was given."
 
     @open_to(None, writers=PROPOSED, action="confirm a proposal", needs_second_person=True)
     def confirm(self, request: HttpRequest, proposal_id: UUID) -> HttpResponse:
@@ -202,6 +234,22 @@ def _decide(
     else:
         messages.success(request, done)
     return redirect("admin:payments_proposal_change", proposal_id)
+
+
+def _legs(proposal: Proposal) -> Iterator[dict[str, str]]:
+    """Yield the legs of a proposed journal with the present balance of each account, and the one afterwards."""
+    if proposal.action not in {Action.JOURNAL, Action.REVERSE_JOURNAL}:
+        return
+    try:
+        balances = booking.balances_of(journal_actions.draft_of(proposal))
+    except InvalidState:  # what it is about has ended, so it can't be confirmed
+        return
+    for leg, balance in balances.items():
+        amount, before, after = (
+            money(each, proposal.currency) for each in (abs(leg.amount), balance, balance + leg.amount)
+        )
+        side = "credit" if leg.amount > 0 else "debit"
+        yield {"account": leg.account, side: amount, "before": before, "after": after}
 
 
 def _obstacle(request: HttpRequest, proposal: Proposal) -> str:

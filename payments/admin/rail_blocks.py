@@ -18,6 +18,7 @@ from merchants.admin.columns import list_address
 from merchants.people.request_actors import person_acting
 from payments.models import RailBlock
 from payments.services.rails.rail_queries import rail_blocks
+from payments.services.rails.rail_queries.query_leases import ACQUIRER
 
 MAY_UNBLOCK = "payments.change_railblock"
 
@@ -39,7 +40,7 @@ class RailBlockAdmin(ReadOnlyAdmin):
     @admin.display(description="blocked")
     def held(self, block: RailBlock) -> str:
         if block.amount is None:
-            return "All payouts"
+            return "All card payments" if block.rail == ACQUIRER else "All payouts"
         return f"Payouts of {money(block.amount, block.currency)} or more"
 
     def title_of(self, row: RailBlock) -> str:

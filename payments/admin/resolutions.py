@@ -16,7 +16,7 @@ from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
 from merchants.admin.base import staff_action
 from payments.admin.submitting import submit
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, Proposal, Transaction
 from payments.services.rails import declared_accounts as accounts
 from payments.services.staff import made_about, resolutions, staff_actions
 
@@ -76,7 +76,10 @@ class ResolvableAdmin(ReadOnlyAdmin):
         return [*self.action_urls("subject_id", {"resolve": self.resolve}), *super().get_urls()]
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        context = {"waits_for": _sent(row)} if row is not None and _waits(row) else {}
+        context: dict[str, Any] = {"waits_for": _sent(row)} if row is not None and _waits(row) else {}
+        if row is not None and _is_unknown(row):
+            open_ones = Proposal.objects.open(at=clock.now()).filter(target=row.pk)
+            context["proposal"] = open_ones.select_related("proposed_by").first()
         if row is not None and _is_unknown(row) and request.user.has_perm(MAY_RESOLVE):
             is_reversal = getattr(row, "awaiting", "") == Transaction.Awaiting.REVERSAL
             context |= {

@@ -19,6 +19,7 @@ from merchants.admin.columns import list_address
 from merchants.admin.filters import CurrencyFilter, FilledFilter
 from payments.admin.submitting import ANOTHER, submit
 from payments.services.staff import made_about, suspense_actions
+from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.staff_action import StaffAction
 from virtual_accounts.models import UnclaimedTransfer
 
@@ -64,7 +65,7 @@ class AssignForm(DecisionForm):
 class MatchForm(DecisionForm):
     title = "Match to a payout"
     explanation = (
-        "The bank has returned this successful payout. The money is credited to the wallet of its business. This can't be "
+        "The bank has returned this successful payout. The money is credited to the balance of its business. This can't be "
         "undone."
     )
     payout = forms.UUIDField(label="ID of the payout")
@@ -92,14 +93,27 @@ class SuspenseAdmin(ReadOnlyAdmin):
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         context = super().page_context(request, row)
-        if row is None or not row.is_open or not request.user.has_perm(self.may_decide):
+        if row is None or not self.is_undecided(row) or not request.user.has_perm(self.may_decide):
             return context
-        forms_by_name = {name: form(auto_id=f"{name}_%s") for name, form in self.decisions.items()}
         return context | {
-            "decisions": self._shown(row.pk, forms_by_name),
-            "seen": made_about.fingerprint(suspense_actions.suspense(row)),
+            "decisions": self._shown(row.pk, self._forms(row)),
+            "seen": made_about.fingerprint(self.state_of(row)),
             "second_person": ANOTHER if settings.FOUR_EYES else "",
         }
+
+    def is_undecided(self, row: Any) -> bool:
+        return bool(row.is_open)
+
+    def state_of(self, row: Any) -> MadeAbout:
+        """Return what every decision about a row depends on."""
+        return suspense_actions.suspense(row)
+
+    def decisions_of(self, row: Any) -> Mapping[str, type[DecisionForm]]:
+        """Return the decisions that a row allows."""
+        return self.decisions
+
+    def _forms(self, row: Any) -> dict[str, DecisionForm]:
+        return {name: form(auto_id=f"{name}_%s") for name, form in self.decisions_of(row).items()}
 
     def _shown(self, row_id: UUID, forms_by_name: dict[str, DecisionForm]) -> list[tuple[str, DecisionForm]]:
         page = f"admin:{self.opts.app_label}_{self.opts.model_name}"
@@ -111,11 +125,10 @@ class SuspenseAdmin(ReadOnlyAdmin):
         form = self.decisions[name](request.POST, auto_id=f"{name}_%s")
         if not form.is_valid():
             messages.error(request, "Nothing was decided. Check the fields below.")
-            forms_by_name = {other: kind(auto_id=f"{other}_%s") for other, kind in self.decisions.items()}
             return self.page_again(
-                request, row_id, decisions=self._shown(row_id, forms_by_name | {name: form})
+                request, row_id, decisions=self._shown(row_id, self._forms(row) | {name: form})
             )
-        seen = suspense_actions.suspense(row)
+        seen = self.state_of(row)
         submit(request, lambda: form.action_of(row), seen=seen, done="The decision was performed and booked.")
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", row_id)
 

@@ -108,6 +108,30 @@ def by_refund(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
 
 @admin.register(Transaction)
 class TransactionAdmin(ResolvableAdmin):
+    groups: ClassVar = {
+        "Money": (
+            "amount", "currency", "amount_captured", "amount_refunded", "amount_being_refunded", "amount_returned",
+            "amount_disputed", "fee", "fee_tax", "stamp_duty", "agreed_fee", "rail_cost",
+        ),
+        "State": (
+            "status", "outcome", "response_code", "awaiting", "refund_status", "settle_status", "disputes_count",
+            "captures_at_once", "challenge_preference", "card_number_mismatches", "created_at", "expires_at", "released_at",
+            "finished_at",
+        ),
+        "Rail": (
+            "connector", "account", "sent_at", "queries_made", "next_query_at", "query_leased_until", "gateway_code",
+            "long_gateway_code", "gateway_recommendation", "system_trace_audit_number", "retrieval_reference_number",
+            "authorization_code", "acquirer_reference", "acquirer_transaction_id", "merchant_descriptor",
+        ),
+        "Customer": (
+            "customer_name", "customer_email", "customer_reference", "card_brand", "card_bin", "card_last4",
+            "card_expiry_month", "card_expiry_year", "account_number", "bank_code", "session", "payment_ip",
+        ),
+        "Order": (
+            "business", "reference", "request_type", "method", "purpose", "narration", "payment_link", "checkout",
+            "metadata", "shown_redirect_url",
+        ),
+    }  # fmt: skip
     list_display = (
         "reference",
         "amount",
@@ -120,10 +144,14 @@ class TransactionAdmin(ResolvableAdmin):
     amounts = (
         "amount",
         "fee",
+        "fee_tax",
+        "stamp_duty",
         "amount_captured",
         "amount_refunded",
         "amount_being_refunded",
         "amount_returned",
+        "amount_disputed",
+        "rail_cost",
     )
     states: ClassVar = {
         "status": STATUS_NAMES,
@@ -175,7 +203,9 @@ class TransactionAdmin(ResolvableAdmin):
         return f"{amount}{sentence(row.get_request_type_display()).lower()} {row.reference}"
 
     def related(self, row: Transaction) -> Iterator[Link]:
-        items = SettlementItem.objects.filter(transaction=row, is_live=True, operation=None)
+        items = SettlementItem.objects.filter(
+            transaction=row, is_live=True, operation=None, dispute_step=None
+        )
         for item in items.select_related("batch"):
             address = reverse("admin:payments_settlementbatch_change", args=[item.batch_id])
             yield Link(f"Settlement batch of {date_format(item.batch.day)}", address)
@@ -186,20 +216,49 @@ class TransactionAdmin(ResolvableAdmin):
         yield Link("Ledger entries", list_address("ledger_entry", row.pk))
         yield Link("Captures, voids and refunds", list_address("payments_cardoperation", row.pk))
         if WatchedAuthorisation.objects.filter(transaction=row).exists():
-            yield Link("Watch of a later charge", list_address("payments_watchedauthorisation", row.pk))
+            yield Link(
+                "Watch of a late or second charge", list_address("payments_watchedauthorisation", row.pk)
+            )
         if row.request_type == Transaction.RequestType.PAYOUT:
             yield Link("Payout returns", list_address("payments_payoutreturn", row.pk))
         yield Link("Proposals", f"{list_address('payments_proposal', row.pk)}&state=all")
         yield Link("Audit trail", list_address("merchants_auditentry", row.pk))
 
 
+class AttentionFilter(admin.SimpleListFilter):
+    """Refunds that the provider can't carry out until staff act."""
+
+    title = "needs"
+    parameter_name = "needs"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("attention", "Attention of staff")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset.needing_attention() if self.value() == "attention" else queryset
+
+
 @admin.register(CardOperation)
 class CardOperationAdmin(ResolvableAdmin):
+    groups: ClassVar = {
+        "Operation": ("kind", "amount", "transaction", "business", "reference", "reason"),
+        "State": (
+            "status", "outcome", "response_code", "attention", "created_at", "sent_at", "finished_at", "queries_made",
+            "next_query_at", "query_leased_until",
+        ),
+        "Rail": (
+            "connector", "account", "gateway_code", "long_gateway_code", "system_trace_audit_number",
+            "retrieval_reference_number", "acquirer_reference", "acquirer_transaction_id",
+        ),
+        "Paid to": ("destination_name", "destination_account_number", "destination_bank_code"),
+        "Ledger": ("wallet_sequence", "pending_sequence"),
+    }  # fmt: skip
     list_display = ("kind", "status", "amount", "transaction", "reference", "outcome", "created_at")
     amounts, currency = ("amount",), "transaction.currency"
     states: ClassVar = {"status": STATUS_NAMES}
-    list_filter = (UnansweredFilter, "kind", "status")
+    list_filter = (UnansweredFilter, AttentionFilter, "kind", "status")
     unanswered_columns = ("kind", "amount", "transaction", "waiting_for", "queries_made", "reference")
+    attention_columns = ("reference", "amount", "transaction", "attention", "waiting_for")
     list_select_related = ("transaction",)
     searches = (
         by_id(),
@@ -210,6 +269,11 @@ class CardOperationAdmin(ResolvableAdmin):
     search_help_text = "ID, full reference, or ID or reference of the transaction."
     exclude = ("fingerprint", "response_summary")
     readonly_fields = ("outcome",)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        if request.GET.get(AttentionFilter.parameter_name):
+            return self._linked(request, self.attention_columns)
+        return super().get_list_display(request)
 
     @admin.display(description="outcome")
     def outcome(self, operation: CardOperation) -> str:

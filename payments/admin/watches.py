@@ -1,4 +1,4 @@
-"""Read-only admin pages of failed payments that their acquirer may still charge."""
+"""Read-only admin pages of failed payments that their acquirer may still charge, and of those that it may charge twice."""
 
 from typing import Any
 
@@ -37,6 +37,7 @@ class ChargeFilter(admin.SimpleListFilter):
 class WatchedAuthorisationAdmin(ReadOnlyAdmin):
     list_display = (
         "transaction",
+        "is_of_second_charge",
         "opened_at",
         "next_look_at",
         "looks",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kit.api.fields.field_errors import Errors, error
-from kit.api.fields.strict_fields import REQUIRED, Choice, Items, RequestSerializer, WholeNumber
+from kit.api.fields.strict_fields import REQUIRED, UUID, Choice, Items, RequestSerializer, WholeNumber
 from webhooks.exams.exam import FAILURES, MOST_REQUESTS
 from webhooks.exams.exam_records import Exam
 from webhooks.listeners.listener_serializers import ListenerName
@@ -18,15 +18,18 @@ class ExamSerializer(RequestSerializer):
 
     target = Choice(
         Exam.Target.values,
-        help_text="`endpoint`: the service sends the requests to your webhook URL. `client`: your tool sends them.",
+        help_text="`endpoint`: the service sends the requests to your webhook endpoint. `client`: your tool sends them.",
         example="client",
     )
     listener = ListenerName(
         required=False, help_text="`client`: the live listener whose key signs the requests."
     )
+    endpoint_id = UUID(
+        required=False, help_text="`endpoint`: the webhook endpoint to examine. By default your first one."
+    )
     conditions: ClassVar[Any] = {
         "if": {"properties": {"target": {"const": "client"}}, "required": ["target"]},
-        "then": {"required": ["listener"]},
+        "then": {"required": ["listener"], "properties": {"endpoint_id": False}},
         "else": {"properties": {"listener": False}},
     }
 
@@ -34,6 +37,8 @@ class ExamSerializer(RequestSerializer):
         is_client = data.get("target") == Exam.Target.CLIENT
         if is_client and "listener" not in data:
             return {"listener": error(REQUIRED, "required")}
+        if is_client and "endpoint_id" in data:
+            return {"endpoint_id": error("This field belongs to exams of an endpoint.", "not_allowed_here")}
         if data.get("target") == Exam.Target.ENDPOINT and "listener" in data:
             return {"listener": error("This field belongs to exams of a client.", "not_allowed_here")}
         return {}

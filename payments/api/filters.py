@@ -13,7 +13,7 @@ from payments.models import Transaction
 from payments.representation import PAYMENT
 from payments.services.events.event_subjects import outcomes_with_reference
 from virtual_accounts.models import UnappliedMoney
-from webhooks.models import Delivery, Event
+from webhooks.models import Delivery, Endpoint, Event
 
 
 class FilterSerializer(RequestSerializer):
@@ -91,6 +91,11 @@ class EventFilterSerializer(RequestSerializer):
         help_text="Only events about the payment, payout or refund with this reference.",
         example="order-1042",
     )
+    endpoint_id = UUID(
+        required=False,
+        help_text="Only deliveries to this webhook endpoint, which may have been deleted.",
+        example="7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11",
+    )
     created_from = Moment(required=False, help_text=CreatedFrom.MEANING, example=CreatedFrom.EXAMPLE)
     created_to = Moment(required=False, help_text=CreatedTo.MEANING, example=CreatedTo.EXAMPLE)
 
@@ -111,6 +116,10 @@ def filtered_events(events: QuerySet[Delivery], business: Business, query: Query
         events = events.filter(event=_STORED_EVENTS[wanted["event"]])
     if "reference" in wanted:
         events = events.filter(subject__in=outcomes_with_reference(business, wanted["reference"]))
+    if "endpoint_id" in wanted:
+        own = Endpoint.objects.filter(business=business)
+        numbers = [each.number for each in own if str(each.public_id) == str(wanted["endpoint_id"])]
+        events = events.filter(endpoint_number__in=numbers)
     if "created_from" in wanted:
         events = events.filter(created_at__gte=whole_millisecond(wanted["created_from"]))
     if "created_to" in wanted:

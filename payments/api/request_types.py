@@ -27,7 +27,9 @@ from payments.rules.cards import Card
 from payments.services.cards import card_checks, card_payments
 from payments.services.intents import find_of
 from payments.services.payouts import payouts
-from payments.services.replays import idempotency
+from payments.services.payouts.beneficiaries import UnknownReference
+from payments.services.payouts.makers import NO_MAKER, Maker
+from payments.services.replays import idempotency, reserved_references
 from payments.services.transfers import virtual_account_payments
 
 StartFunction: TypeAlias = Callable[..., IdempotentResult[Transaction]]
@@ -43,25 +45,33 @@ class RequestType:
 
     serializer: RequestSerializer
     begin: StartFunction
+    has_maker: bool = False  # the service takes the maker
 
     def start(
-        self, data: Mapping[str, Any], *, business: Business, now: datetime
+        self, data: Mapping[str, Any], *, business: Business, now: datetime, maker: Maker = NO_MAKER
     ) -> IdempotentResult[Transaction]:
         """Validate the request, run its service and return the transaction.
 
         :raises ValidationError: the request is invalid; nothing was stored
         :raises DuplicateReference: the reference was already used for a different request
+        :raises DuplicateReference: a payout of a batch has, or will have, the reference
         :raises SmallPayment: the request is new and its amount below the business's smallest payment
+        :raises UnknownReference: the request is new and names no beneficiary of the business
+        :raises BeneficiaryBlocked: the request is new and its account is blocked; nothing was stored
         :raises NotSupported: the request is new and its connector can never do this; nothing was stored
         :raises RailUnavailable: the request is new and no connector is available; nothing was stored
+        :raises PayoutLimitReached: the payout is new and over a limit of the business; nothing was stored
+        :raises PayoutsFrozen: the payout is new and staff have frozen the business's; nothing was stored
         """
         request = read_request(self.serializer, data, currencies=business.currencies)
         _refuse_misplaced_number(data, request)
         mark = fingerprint(request)
+        reserved_references.require_free(business, request.get("reference"))
         try:
             _refuse_small_payment(request, business)
-            result = self.begin(business=business, request=request, fingerprint=mark, now=now)
-        except (RailUnavailable, NotSupported, SmallPayment):
+            made = {"maker": maker} if self.has_maker else {}
+            result = self.begin(business=business, request=request, fingerprint=mark, now=now, **made)
+        except (RailUnavailable, NotSupported, SmallPayment, UnknownReference):
             # Only then look up the reference: a repeated request needs no connector, and was accepted before.
             existing = find_of(business, request["reference"]) if "reference" in request else None
             if existing is None:
@@ -110,7 +120,7 @@ REQUEST_TYPES: dict[tuple[str, str | None], RequestType] = {
     ("payment", "virtual_account"): RequestType(
         VirtualAccountPaymentSerializer(), virtual_account_payments.start
     ),
-    ("payout", None): RequestType(PayoutSerializer(), payouts.start),
+    ("payout", None): RequestType(PayoutSerializer(), payouts.start, has_maker=True),
     ("card_check", None): RequestType(CardCheckSerializer(), card_checks.start),
 }
 

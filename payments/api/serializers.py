@@ -9,6 +9,7 @@ from django.conf import settings
 from kit import banks
 from kit.api.fields.field_errors import Errors, error
 from kit.api.fields.strict_fields import (
+    REQUIRED,
     UUID,
     AccountNumber,
     Amount,
@@ -32,6 +33,7 @@ from kit.api.fields.strict_fields import (
 )
 from kit.text.masking import LENGTHS as CARD_NUMBER_LENGTHS
 from kit.text.masking import mask_card_numbers, passes_luhn
+from payments.models import Transaction
 from payments.rails.protocol import ThreeDSecure
 from payments.rules.cards import Card, CardSecret, brand_of
 from virtual_accounts.representation import VIRTUAL_ACCOUNT
@@ -41,7 +43,7 @@ EVERY_FIELD = frozenset(
     {
         "request_type", "reference", "amount", "currency", "payment_method", "payment_method_id",
         "expiry_duration", "source", "customer", "3ds", "redirect_url", "narration", "payment_ip",
-        "authorization_type", "capture", "metadata",
+        "authorization_type", "capture", "metadata", "purpose",
     }
 )  # fmt: skip
 SESSION_AT_LEAST = 60  # seconds
@@ -51,6 +53,7 @@ PAYMENT_METHODS = ("card", "virtual_account")
 REQUEST_TYPE = "The kind of request. Determines which fields the request has."
 PAYMENT_METHOD = "How the payer pays."
 HOLDER = "Full name of the account's holder."
+PURPOSES = tuple(Transaction.Purpose.values)
 CHALLENGE_PREFERENCES = ("challenge_mandated", "challenge_preferred", "no_preference", "no_challenge")
 
 
@@ -207,16 +210,40 @@ class PayerSerializer(RequestSerializer):
         return required_together(data, "reference", "email", when=("reference", "email", "name"))
 
 
-class BeneficiarySerializer(RequestSerializer):
-    """The recipient of the payout."""
+ACCOUNT_FIELDS = ("name", "account_number", "bank_code")
 
-    name = Name(help_text=HOLDER, example="Ada Obi")
-    account_number = AccountNumber()
-    bank_code = BankCode()
+
+class BeneficiarySerializer(RequestSerializer):
+    """The recipient of the payout: an account with the name of its holder, or a saved beneficiary."""
+
+    name = Name(required=False, help_text=f"{HOLDER} Required without `beneficiary`.", example="Ada Obi")
+    account_number = AccountNumber(
+        required=False, help_text="Exactly 10 digits. Required without `beneficiary`."
+    )
+    bank_code = BankCode(
+        required=False,
+        help_text="`code` or `nip_code` of a bank listed by GET /api/banks. Required without `beneficiary`.",
+    )
+    beneficiary = Reference(
+        required=False,
+        help_text="The reference of a saved beneficiary, instead of its name, account number and bank code.",
+        example="kano-dye-works",
+    )
     reference = NotBlank(
         required=False, max_length=100, help_text="Your reference of the customer.", example="customer-7"
     )
     email = Email(required=False)
+    conditions: ClassVar[Any] = {
+        "if": {"required": ["beneficiary"]},
+        "then": {"properties": dict.fromkeys(ACCOUNT_FIELDS, False)},
+        "else": {"required": list(ACCOUNT_FIELDS)},
+    }
+
+    def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
+        if "beneficiary" in data:
+            message = "This field is not allowed beside beneficiary."
+            return {name: error(message, "not_allowed_here") for name in ACCOUNT_FIELDS if name in data}
+        return {name: error(REQUIRED, "required") for name in ACCOUNT_FIELDS if name not in data}
 
 
 class ThreeDSecureSerializer(RequestSerializer):
@@ -237,7 +264,7 @@ class ThreeDSecureSerializer(RequestSerializer):
 class PaymentReference(Reference):
     """A reference of a payment, payout or card check. Prefixes of generated references are reserved."""
 
-    RESERVED_PREFIXES = ("va_", "chk_", "pl_", "return_")
+    RESERVED_PREFIXES = ("va_", "chk_", "pl_", "return_", "settlement_")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -341,18 +368,22 @@ class PayoutSerializer(OrderSerializer):
 
     request_type = Choice(["payout"], help_text=REQUEST_TYPE)
     customer = BeneficiarySerializer(help_text="The beneficiary.")
+    purpose = Choice(PURPOSES, required=False, help_text="What the payout is for.", example="salary")
     elsewhere = EVERY_FIELD
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         """Reject a currency that the beneficiary's bank doesn't accept."""
-        customer, currency = data.get("customer"), data.get("currency")
+        customer = data.get("customer")
         code = customer.get("bank_code") if isinstance(customer, Mapping) else None
-        bank = banks.find(code) if isinstance(code, str) else None
-        if bank is None or not isinstance(currency, str) or currency == bank.currency:
-            return {}
-        return {
-            "currency": error(f"This bank takes payouts in {bank.currency} only.", "unsupported_currency")
-        }
+        return wrong_payout_currency(code, data.get("currency"))
+
+
+def wrong_payout_currency(bank_code: Any, currency: Any) -> Errors:
+    """Return the error of a currency that a bank isn't paid in. Values of the wrong type have errors of their own."""
+    bank = banks.find(bank_code) if isinstance(bank_code, str) else None
+    if bank is None or not isinstance(currency, str) or currency == bank.currency:
+        return {}
+    return {"currency": error(f"This bank takes payouts in {bank.currency} only.", "unsupported_currency")}
 
 
 class CardCheckSerializer(RequestSerializer):
@@ -467,7 +498,8 @@ class AdvancePaymentSerializer(RequestSerializer):
     """The payment to advance."""
 
     payment = Reference(
-        help_text="Your reference of the payment, payout or card check.", example="order-1047"
+        help_text="Your reference of the payment, payout or card check, our id of it, or the id or case number of one of its disputes.",
+        example="order-1047",
     )
     until = Choice(
         UNTIL,
@@ -475,6 +507,12 @@ class AdvancePaymentSerializer(RequestSerializer):
         help_text="`watch`: a card payment that its acquirer doesn't know fails now, and is watched. Repeat the call to look again.",
         example="watch",
     )
+
+
+class AdvancePayoutBatchSerializer(RequestSerializer):
+    """The payout batch to advance."""
+
+    payout_batch = Reference(help_text="Your reference of the payout batch.", example="suppliers-48")
 
 
 class AdvanceEventSerializer(RequestSerializer):
@@ -495,20 +533,31 @@ class AdvanceDaySerializer(RequestSerializer):
     )
 
 
+class AdvanceReserveSerializer(RequestSerializer):
+    """The settlement whose reserve is returned."""
+
+    reserve = UUID(
+        help_text="The `id` of a released settlement with `reserved`.",
+        example="01980a5e-9440-7c00-8000-000000000004",
+    )
+
+
 class AdvanceSerializer(RequestSerializer):
-    """What to advance: exactly one of payment, event and day."""
+    """What to advance: exactly one of payment, payout_batch, event, day and reserve."""
 
     payment = Reference(required=False)
+    payout_batch = Reference(required=False)
     until = Choice(UNTIL, required=False)
     event = UUID(required=False)
     day = Choice(DAY_STATES, required=False)
+    reserve = UUID(required=False)
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         if "until" in data and "payment" not in data:
             return {"until": error("Only a payment can be advanced until something.", "invalid")}
-        names = ("payment", "event", "day")
+        names = ("payment", "payout_batch", "event", "day", "reserve")
         sent = [name for name in names if name in data]
-        message = "Send exactly one of payment, event and day."
+        message = "Send exactly one of payment, payout_batch, event, day and reserve."
         if not sent:
             return {name: error(message, "required") for name in names}
         return {name: error(message, "invalid") for name in sent} if len(sent) > 1 else {}

@@ -8,7 +8,7 @@ _CAPTURED = "payment.request_type = 'payment' AND payment.method = 'card' AND pa
 INVARIANTS = (
     Invariant(
         name="captures_are_booked",
-        rule="A successful card payment has an entry of the captured amount, and of that amount less its fee as earned.",
+        rule="A successful card payment has an entry of the captured amount, and of that amount less its fee and tax as earned.",
         sql=f"""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment LEFT JOIN (
@@ -23,7 +23,7 @@ INVARIANTS = (
             ) booked ON booked.cause = payment.id
             WHERE {_CAPTURED} AND (
                 booked.captured IS NULL OR booked.captured <> payment.amount_captured
-                OR coalesce(booked.earned, 0) <> payment.amount_captured - payment.fee
+                OR coalesce(booked.earned, 0) <> payment.amount_captured - payment.fee - payment.fee_tax
                 OR booked.currency <> payment.currency OR booked.business_id <> payment.business_id)
         """,
         keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},

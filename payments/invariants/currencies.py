@@ -35,16 +35,21 @@ def _currency_of_bank() -> str:
     )
 
 
-# The fee as computed by `fees.fee`, from the rule stored with the transaction. The percentage is computed in two
-# parts, because a large amount times 10,000 basis points would overflow 64 bits.
+# The fee and its tax as computed by `fees.charge` and `fees.withheld_charge`, from the rule stored with the transaction.
+# Percentages are computed in two parts, because a large amount times 10,000 basis points would overflow 64 bits.
 _FEES = """
-    SELECT 'transaction ' || id || ': ' || fee || ', by its rule ' || due
+    SELECT 'transaction ' || id || ': ' || fee || ' and tax ' || fee_tax || ', by its rule ' || due
     FROM (
-        SELECT id, fee, CASE WHEN request_type = 'payment' AND charged > base THEN base ELSE charged END AS due
+        SELECT id, fee, fee_tax, stamp_duty, duty, tax_basis_points,
+            CASE WHEN request_type = 'payment' AND charged > most THEN most ELSE charged END AS due
         FROM (
-            SELECT id, fee, request_type, base, CASE WHEN cap < share + fixed THEN cap ELSE share + fixed END AS charged
+            SELECT id, fee, fee_tax, stamp_duty, tax_basis_points, request_type,
+                CASE WHEN request_type = 'payout' AND base >= duty_from THEN duty ELSE 0 END AS duty,
+                CASE WHEN cap < share + fixed THEN cap ELSE share + fixed END AS charged,
+                base / (10000 + tax_basis_points) * 10000
+                    + (base % (10000 + tax_basis_points) * 10000 + 4999) / (10000 + tax_basis_points) AS most
             FROM (
-                SELECT id, fee, request_type, base, cap,
+                SELECT id, fee, fee_tax, stamp_duty, duty, duty_from, tax_basis_points, request_type, base, cap,
                     base / 10000 * basis_points + (base % 10000 * basis_points + 5000) / 10000 AS share,
                     CASE WHEN base < waived_below THEN 0 ELSE coalesce(step, fixed) END AS fixed
                 FROM ({rules}) rule
@@ -52,10 +57,15 @@ _FEES = """
         ) total
     ) price
     WHERE fee <> due
+        OR fee_tax <> due / 10000 * tax_basis_points + (due % 10000 * tax_basis_points + 5000) / 10000
+        OR stamp_duty <> duty
 """
 _RULES = """
-    SELECT id, fee, request_type, base,
+    SELECT id, fee, fee_tax, stamp_duty, request_type, base,
         coalesce((fee_rule ->> 'basis_points')::bigint, 0) AS basis_points,
+        coalesce((fee_rule ->> 'tax_basis_points')::bigint, 0) AS tax_basis_points,
+        coalesce((fee_rule ->> 'stamp_duty')::bigint, 0) AS duty,
+        coalesce((fee_rule ->> 'stamp_duty_from')::bigint, 0) AS duty_from,
         coalesce((fee_rule ->> 'fixed')::bigint, 0) AS fixed,
         coalesce((fee_rule ->> 'fixed_waived_below')::bigint, 0) AS waived_below,
         (fee_rule ->> 'cap')::bigint AS cap,
@@ -64,8 +74,11 @@ _RULES = """
     FROM ({successes}) success
 """
 _RULES_ON_SQLITE = """
-    SELECT id, fee, request_type, base,
+    SELECT id, fee, fee_tax, stamp_duty, request_type, base,
         coalesce(json_extract(fee_rule, '$.basis_points'), 0) AS basis_points,
+        coalesce(json_extract(fee_rule, '$.tax_basis_points'), 0) AS tax_basis_points,
+        coalesce(json_extract(fee_rule, '$.stamp_duty'), 0) AS duty,
+        coalesce(json_extract(fee_rule, '$.stamp_duty_from'), 0) AS duty_from,
         coalesce(json_extract(fee_rule, '$.fixed'), 0) AS fixed,
         coalesce(json_extract(fee_rule, '$.fixed_waived_below'), 0) AS waived_below,
         json_extract(fee_rule, '$.cap') AS cap,
@@ -75,7 +88,7 @@ _RULES_ON_SQLITE = """
     FROM ({successes}) success
 """
 _SUCCESSES = """
-    SELECT id, fee, fee_rule, request_type,
+    SELECT id, fee, fee_tax, stamp_duty, fee_rule, request_type,
         CASE WHEN method = 'card' THEN amount_captured ELSE amount END AS base
     FROM payments_transaction payment WHERE status = 'success' AND request_type IN ('payment', 'payout')
 """
@@ -120,7 +133,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="fees_follow_their_rules",
-        rule="The fee of a successful transaction follows the rule that it was created with.",
+        rule="The fee of a successful transaction, and its tax, follow the rule that it was created with.",
         sql=_FEES.format(rules=_RULES.format(successes=_SUCCESSES)),
         on_sqlite=_FEES.format(rules=_RULES_ON_SQLITE.format(successes=_SUCCESSES)),
         keys={"payments_transaction payment": "id"},

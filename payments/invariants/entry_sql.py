@@ -19,6 +19,17 @@ _WITHOUT_CAUSE = """
 """
 
 
+# One row for each leg of a journal, of one kind of account.
+_LEGS_OF_JOURNALS = """
+    SELECT {columns} FROM payments_journalleg leg JOIN payments_journal journal ON journal.id = leg.journal_id
+    WHERE leg.kind = '{account}'
+"""
+
+
+def legs_of_journals(account: str, columns: str = "journal.currency, leg.amount") -> str:
+    return _LEGS_OF_JOURNALS.format(account=account, columns=columns)
+
+
 def moved(kind: str, account: str) -> str:
     return _MOVED.format(kind=kind, account=account)
 

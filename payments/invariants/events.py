@@ -2,7 +2,10 @@
 
 from ledger.invariants import Invariant
 
-_OPT_IN = "('refund.success', 'refund.failed', 'payout.reversed', 'unapplied', 'released')"
+_OPT_IN = (
+    "('refund.success', 'refund.failed', 'payout.reversed', 'unapplied', 'released', "
+    "'dispute.opened', 'dispute.updated', 'dispute.due_soon', 'dispute.closed', 'balance.adjusted')"
+)
 
 # Every outcome with an opt-in event: its id, business and time, the category and the event.
 _OUTCOMES = """
@@ -20,7 +23,18 @@ _OUTCOMES = """
                 SELECT batch.id, batch.business_id, transition.at, 'settlement', 'released'
                 FROM payments_settlementbatch batch
                     JOIN payments_batchtransition transition ON transition.batch_id = batch.id
-                WHERE transition.after = 'released'"""
+                WHERE transition.after = 'released'
+                UNION ALL
+                SELECT step.id, dispute.business_id, step.at, 'dispute', CASE
+                    WHEN step.kind IN ('opened', 'closed') THEN 'dispute.' || step.kind
+                    WHEN step.kind IN ('half_time', 'last_quarter') THEN 'dispute.due_soon'
+                    ELSE 'dispute.updated' END
+                FROM disputes_disputestep step JOIN disputes_dispute dispute ON dispute.id = step.dispute_id
+                WHERE step.kind <> 'debited'
+                UNION ALL
+                SELECT journal.id, journal.business_id, journal.at, 'balance', 'balance.adjusted'
+                FROM payments_journal journal JOIN payments_journalleg leg ON leg.journal_id = journal.id
+                WHERE leg.kind = 'wallet' AND leg.amount < 0"""
 
 
 def _unpublished(is_later: str) -> str:
@@ -29,9 +43,10 @@ def _unpublished(is_later: str) -> str:
             SELECT outcome.category || ' ' || outcome.id
             FROM webhooks_endpoint endpoint JOIN ({_OUTCOMES}
             ) outcome ON outcome.business_id = endpoint.business_id
-            WHERE CAST(endpoint.subscribed_events AS text) LIKE '%"' || outcome.category || '"%'
+            WHERE endpoint.deleted_at IS NULL AND CAST(endpoint.subscribed_events AS text) LIKE '%"' || outcome.category || '"%'
                 AND {is_later}
-                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery WHERE subject = outcome.id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery
+                    WHERE subject = outcome.id AND endpoint_number = endpoint.number)
         """
 
 
@@ -60,23 +75,25 @@ INVARIANTS = (
             SELECT 'transaction ' || payment.id
             FROM webhooks_endpoint endpoint JOIN payments_transaction payment
                 ON payment.business_id = endpoint.business_id
-            WHERE payment.status <> 'pending'
+            WHERE payment.status <> 'pending' AND endpoint.deleted_at IS NULL
                 AND CAST(endpoint.subscribed_events AS text) LIKE '%"' || payment.request_type || '"%'
                 AND payment.finished_at - interval '2 seconds' > (
                     SELECT max(at) FROM merchants_auditentry audit
                     WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
-                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery delivery WHERE delivery.subject = payment.id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery delivery
+                    WHERE delivery.subject = payment.id AND delivery.endpoint_number = endpoint.number)
         """,
         on_sqlite="""
             SELECT 'transaction ' || payment.id
             FROM webhooks_endpoint endpoint JOIN payments_transaction payment
                 ON payment.business_id = endpoint.business_id
-            WHERE payment.status <> 'pending'
+            WHERE payment.status <> 'pending' AND endpoint.deleted_at IS NULL
                 AND CAST(endpoint.subscribed_events AS text) LIKE '%"' || payment.request_type || '"%'
                 AND julianday(payment.finished_at) - 2.0 / 86400 > (
                     SELECT max(julianday(at)) FROM merchants_auditentry audit
                     WHERE audit.action = 'webhook.configured' AND audit.business_id = endpoint.business_id)
-                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery delivery WHERE delivery.subject = payment.id)
+                AND NOT EXISTS (SELECT 1 FROM webhooks_delivery delivery
+                    WHERE delivery.subject = payment.id AND delivery.endpoint_number = endpoint.number)
         """,
         keys={"payments_transaction payment": "id", "webhooks_delivery delivery": "subject"},
     ),
@@ -93,7 +110,7 @@ INVARIANTS = (
     ),
     Invariant(
         name="subscribed_outcomes_are_published",
-        rule="Every refund, payout return, unapplied transfer and release that was subscribed to has a delivery.",
+        rule="Every refund, payout return, unapplied transfer, release, step of a dispute and debit by staff that was subscribed to has a delivery.",
         # Only outcomes at least two seconds after the latest configuration, because earlier ones aren't stored.
         sql=_unpublished("""outcome.at - interval '2 seconds' > (
                     SELECT max(at) FROM merchants_auditentry audit

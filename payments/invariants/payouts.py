@@ -6,14 +6,16 @@ from payments.invariants.entry_sql import moved, without_cause
 INVARIANTS = (
     Invariant(
         name="payouts_are_debited",
-        rule="A pending or successful payout was debited from the wallet with its fee.",
+        rule="A pending or successful payout was debited from the wallet with its fee and tax.",
         sql=f"""
             SELECT 'transaction ' || payment.id
-            FROM payments_transaction payment LEFT JOIN ({moved("payout_accepted", "wallet")}) booked
-                ON booked.cause = payment.id
+            FROM payments_transaction payment
+                LEFT JOIN ({moved("payout_accepted", "wallet")}) booked ON booked.cause = payment.id
+                LEFT JOIN ({moved("tax", "wallet")}) taxed ON taxed.cause = payment.id
             WHERE payment.request_type = 'payout' AND (
-                payment.status = 'success'
-                    AND coalesce(-booked.amount, 0) <> payment.amount + payment.fee
+                payment.status = 'success' AND (
+                    coalesce(-booked.amount, 0) <> payment.amount + payment.fee
+                    OR coalesce(-taxed.amount, 0) <> payment.fee_tax + payment.stamp_duty)
                 OR payment.status = 'pending' AND coalesce(-booked.amount, 0) < payment.amount)
         """,
         keys={"payments_transaction payment": "id", "ledger_entry entry": "cause"},
@@ -37,8 +39,9 @@ INVARIANTS = (
         sql=f"""
             SELECT 'payout ' || coalesce(payout.id, back.cause)
             FROM (
-                SELECT payment.id, taken.amount FROM payments_transaction payment
+                SELECT payment.id, taken.amount + coalesce(taxed.amount, 0) AS amount FROM payments_transaction payment
                     JOIN ({moved("payout_accepted", "payouts_in_flight")}) taken ON taken.cause = payment.id
+                    LEFT JOIN ({moved("tax", "payouts_in_flight")}) taxed ON taxed.cause = payment.id
                 WHERE request_type = 'payout' AND status = 'failed'
             ) payout FULL JOIN ({moved("payout_failed", "payouts_in_flight")}) back ON back.cause = payout.id
             WHERE payout.id IS NULL OR back.amount IS NULL OR back.amount <> -payout.amount
@@ -75,7 +78,8 @@ INVARIANTS = (
             SELECT 'account ' || account.id || ': ' || account.balance || ', pending ' || coalesce(open.amount, 0)
             FROM ledger_account account LEFT JOIN (
                 SELECT taken.business_id, taken.currency, sum(taken.amount) AS amount
-                FROM ({moved("payout_accepted", "payouts_in_flight")}) taken
+                FROM ({moved("payout_accepted", "payouts_in_flight")}
+                    UNION ALL {moved("tax", "payouts_in_flight")}) taken
                     JOIN payments_transaction payment ON payment.id = taken.cause
                 WHERE payment.status = 'pending' GROUP BY taken.business_id, taken.currency
             ) open ON open.business_id = account.business_id AND open.currency = account.currency

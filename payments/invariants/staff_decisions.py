@@ -37,7 +37,7 @@ _AS_PROPOSED = """
             AND audit.at = proposal.decided_at
             AND audit.before ->> 'kind' = proposal.made_about ->> 'kind'
             AND audit.after ->> 'resolved_as' = proposal.parameters ->> 'outcome')
-        WHEN proposal.action IN ('approve_batch', 'release_batch') THEN EXISTS (
+        WHEN proposal.action IN ('approve_batch', 'approve_unfunded', 'release_batch') THEN EXISTS (
             SELECT 1 FROM payments_batchtransition moved
             WHERE moved.batch_id = proposal.target AND moved.at = proposal.decided_at
             AND moved.before = proposal.made_about ->> 'state')
@@ -79,10 +79,17 @@ INVARIANTS = (
                 LEFT JOIN virtual_accounts_unclaimedtransfer unclaimed ON unclaimed.id = proposal.target
                 LEFT JOIN virtual_accounts_transfer assigned ON assigned.bank_reference = unclaimed.bank_reference
                     AND assigned.reason = 'assigned'
+                LEFT JOIN disputes_disputereport report ON report.id = proposal.target
             WHERE proposal.state = 'confirmed' AND NOT CASE proposal.action
                 WHEN 'top_up' THEN entry.id IS NOT NULL
                 WHEN 'approve_batch' THEN coalesce(batch.state IN ('approved', 'released'), FALSE)
+                WHEN 'approve_unfunded' THEN coalesce(batch.state IN ('approved', 'released'), FALSE)
                 WHEN 'release_batch' THEN coalesce(batch.state = 'released', FALSE)
+                WHEN 'collect_reserve' THEN proposal.amount = (
+                    SELECT coalesce(sum(returned.amount), 0) FROM payments_reservereturn returned
+                        JOIN payments_reservehold hold ON hold.id = returned.hold_id
+                    WHERE hold.business_id = proposal.business_id AND hold.currency = proposal.currency
+                        AND returned.reason = 'collected' AND returned.at = proposal.decided_at)
                 WHEN 'credit_unapplied' THEN coalesce(money.state = 'credited', FALSE)
                 WHEN 'return_unapplied' THEN EXISTS (
                     SELECT 1 FROM payments_transaction sent WHERE sent.business_id = money.business_id
@@ -95,6 +102,17 @@ INVARIANTS = (
                 WHEN 'write_off_unclaimed' THEN unclaimed.resolved_at IS NOT NULL AND assigned.id IS NULL
                 WHEN 'match_return' THEN coalesce(returned.applied = 'reversed', FALSE)
                 WHEN 'write_off_return' THEN returned.resolved_at IS NOT NULL AND returned.applied = 'unmatched'
+                WHEN 'assign_dispute' THEN report.settled_at IS NOT NULL AND report.dispute_id IS NOT NULL
+                WHEN 'credit_dispute' THEN report.settled_at IS NOT NULL AND EXISTS (
+                    SELECT 1 FROM disputes_disputestep step
+                    WHERE step.dispute_id = report.dispute_id AND step.kind = 'corrected')
+                WHEN 'dismiss_dispute' THEN report.settled_at IS NOT NULL
+                WHEN 'record_dispute_debit' THEN EXISTS (
+                    SELECT 1 FROM disputes_dispute debited
+                    WHERE debited.id = proposal.target AND debited.debited_at IS NOT NULL)
+                WHEN 'journal' THEN EXISTS (SELECT 1 FROM payments_journal WHERE id = proposal.target)
+                WHEN 'reverse_journal' THEN EXISTS (
+                    SELECT 1 FROM payments_journal WHERE reverses_id = proposal.target)
                 ELSE TRUE END
         """,
     ),

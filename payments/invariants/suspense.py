@@ -1,8 +1,10 @@
-"""Invariants between the suspense account of the house, unclaimed transfers and unmatched payout returns."""
+"""Invariants between the suspense account of the house and what it holds: unclaimed transfers, unmatched payout returns,
+and reports about disputes that contradict how they ended.
+"""
 
 from ledger.invariants import Invariant
 from ledger.services import LARGEST_ENTRY
-from payments.invariants.entry_sql import moved
+from payments.invariants.entry_sql import legs_of_journals, moved
 
 # The rows that the ledger can hold in suspense.
 _ROWS = f"""
@@ -11,6 +13,9 @@ _ROWS = f"""
     UNION ALL
     SELECT id, amount, currency, applied = 'unmatched' AND resolved_at IS NULL
     FROM payments_payoutreturn WHERE amount <= {LARGEST_ENTRY}
+    UNION ALL
+    SELECT id, amount_in_suspense, currency, settled_at IS NULL
+    FROM disputes_disputereport WHERE amount_in_suspense > 0
 """
 # A decision of staff has an audit entry. A return that came before the end of its payout needs none.
 _DECIDED = """
@@ -19,7 +24,8 @@ _DECIDED = """
         SELECT 1 FROM merchants_auditentry audit
         WHERE audit.action IN (
             'unclaimed_transfer.assigned', 'unclaimed_transfer.written_off',
-            'payout_return.matched', 'payout_return.written_off')
+            'payout_return.matched', 'payout_return.written_off',
+            'dispute_report.credited', 'dispute_report.dismissed')
         AND {is_target}
     ) AND NOT EXISTS (
         SELECT 1 FROM payments_payoutreturn returned
@@ -29,20 +35,25 @@ _DECIDED = """
 INVARIANTS = (
     Invariant(
         name="suspense_is_the_sum_of_open_rows",
-        rule="The suspense account is the sum of the open unclaimed transfers and open unmatched payout returns.",
+        rule="The suspense account is the sum of the open unclaimed transfers, unmatched payout returns and contradicted disputes, "
+        "with what journals put into it and took out.",
         sql=f"""
             SELECT 'suspense ' || coalesce(account.currency, held.currency) || ': ' || coalesce(account.balance, 0)
                 || ', open ' || coalesce(held.amount, 0)
             FROM (SELECT currency, balance FROM ledger_account WHERE kind = 'suspense') account FULL JOIN (
-                SELECT currency, sum(amount) AS amount FROM ({_ROWS}) money WHERE is_open GROUP BY currency
+                SELECT currency, sum(amount) AS amount FROM (
+                    SELECT currency, amount FROM ({_ROWS}) money WHERE is_open
+                    UNION ALL
+                    {legs_of_journals("suspense")}
+                ) money GROUP BY currency
             ) held ON held.currency = account.currency
             WHERE coalesce(account.balance, 0) <> coalesce(held.amount, 0)
         """,
     ),
     Invariant(
         name="money_in_suspense_is_booked",
-        rule="An open unclaimed transfer or unmatched payout return has an entry of its amount; no other entry of this "
-        "kind exists.",
+        rule="An open unclaimed transfer, unmatched payout return or contradicted dispute has an entry of its amount; no other "
+        "entry of this kind exists.",
         sql=f"""
             SELECT 'held by ' || coalesce(money.id, booked.cause)
             FROM ({_ROWS}) money FULL JOIN ({moved("suspense_in", "suspense")}) booked ON booked.cause = money.id

@@ -55,25 +55,31 @@ INVARIANTS = (
     ),
     Invariant(
         name="cancelled_payments_captured_nothing",
-        rule="A cancelled payment has failed: nothing was captured or booked, and its session has failed with it.",
+        rule="A cancelled payment or payout has failed: of a payment, nothing was captured or booked, and its session has failed.",
         sql="""
             SELECT 'transaction ' || payment.id
             FROM payments_transaction payment
                 LEFT JOIN virtual_accounts_session session ON session.id = payment.session_id
             WHERE payment.response_code = '20091' AND (
-                payment.status <> 'failed' OR payment.request_type <> 'payment' OR payment.amount_captured <> 0
+                payment.status <> 'failed' OR payment.request_type NOT IN ('payment', 'payout')
+                OR payment.amount_captured <> 0
                 OR session.status <> 'failed' OR session.amount_received IS NOT NULL
-                OR EXISTS (SELECT 1 FROM ledger_entry WHERE cause = payment.id))
+                OR payment.request_type = 'payment'
+                    AND EXISTS (SELECT 1 FROM ledger_entry WHERE cause = payment.id))
         """,
     ),
     Invariant(
         name="fees_match_successful_transactions",
-        rule="The fees earned of a business are the fees of its successful transactions.",
+        rule="The fees earned of a business are the fees of its successful transactions and of its disputes.",
         sql="""
             SELECT 'account ' || account.id || ': ' || account.balance || ', charged ' || coalesce(charged, 0)
             FROM ledger_account account LEFT JOIN (
-                SELECT business_id, currency, sum(fee) AS charged FROM payments_transaction
-                WHERE status = 'success' GROUP BY business_id, currency
+                SELECT business_id, currency, sum(fee) AS charged FROM (
+                    SELECT business_id, currency, fee FROM payments_transaction WHERE status = 'success'
+                    UNION ALL
+                    SELECT dispute.business_id, dispute.currency, step.fee
+                    FROM disputes_disputestep step JOIN disputes_dispute dispute ON dispute.id = step.dispute_id
+                ) earned GROUP BY business_id, currency
             ) successes ON successes.business_id = account.business_id
                 AND successes.currency = account.currency
             WHERE account.kind = 'fees' AND account.balance <> coalesce(charged, 0)
@@ -81,10 +87,10 @@ INVARIANTS = (
     ),
     Invariant(
         name="unsuccessful_transactions_have_no_fee",
-        rule="A transaction that has not succeeded has captured nothing and has no fee.",
+        rule="A transaction that has not succeeded has captured nothing, and has no fee and no tax.",
         sql="""
             SELECT 'transaction ' || id FROM payments_transaction payment
-            WHERE status <> 'success' AND (fee <> 0 OR amount_captured <> 0 OR amount_refunded <> 0)
+            WHERE status <> 'success' AND (fee <> 0 OR fee_tax <> 0 OR stamp_duty <> 0 OR amount_captured <> 0 OR amount_refunded <> 0)
         """,
         keys={"payments_transaction payment": "id"},
     ),

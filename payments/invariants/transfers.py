@@ -129,29 +129,32 @@ INVARIANTS = (
             FROM (
                 SELECT refund.id, refund.amount, {_balance_at("wallet", "wallet_sequence")} AS wallet,
                     {_balance_at("pending_settlement", "pending_sequence")} AS pending,
-                    EXISTS ({_RELEASED_BEFORE}) AS is_released, payment.amount AS paid, payment.fee
+                    EXISTS ({_RELEASED_BEFORE}) AS is_released, payment.amount AS paid,
+                    payment.fee + payment.fee_tax AS charged
                 FROM payments_cardoperation refund
                     JOIN payments_transaction payment ON payment.id = refund.transaction_id
                 WHERE refund.wallet_sequence IS NOT NULL
             ) refund
             WHERE amount > wallet + CASE
                 WHEN is_released THEN CASE WHEN pending < 0 THEN pending ELSE 0 END
-                WHEN pending + fee < paid THEN pending + fee ELSE paid END
+                WHEN pending + charged < paid THEN pending + charged ELSE paid END
         """,
         keys={"payments_cardoperation refund": "id"},
     ),
     Invariant(
         name="transfer_refunds_go_to_the_sender",
-        rule="A refund of a transfer payment goes to the account that the bank named as the sender's, if it named one.",
+        rule="A refund of a transfer payment goes to the account that the bank named as the sender's, if it named one. "
+        "Only a provider that received the transfer sends it back without an account.",
         sql=f"""
             SELECT 'refund ' || refund.id
             FROM payments_cardoperation refund
                 JOIN payments_transaction payment ON payment.id = refund.transaction_id
                 JOIN virtual_accounts_transfer transfer ON transfer.session_id = payment.session_id
             WHERE refund.connector <> '' AND (
-                refund.destination_account_number <> transfer.sender_account_number
-                OR refund.destination_bank_code <> transfer.sender_bank_code)
+                (refund.destination_account_number <> transfer.sender_account_number
+                    OR refund.destination_bank_code <> transfer.sender_bank_code)
                 AND {_SENDER_IS_KNOWN}
+                OR (refund.destination_account_number = '') <> (transfer.provider_account <> ''))
         """,
     ),
     Invariant(

@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                         "CREATE INDEX CONCURRENTLY payments_settlementitem_batch_id_c3c88a65 "
                         "ON payments_settlementitem (batch_id)"
                     ),
+                    elidable=True,
                 )
             ],
             state_operations=[

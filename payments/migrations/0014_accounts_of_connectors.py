@@ -56,5 +56,5 @@ class Migration(migrations.Migration):
                 help_text="Empty: PAYOUT_BANK's.",
             ),
         ),
-        migrations.RunPython(name_connectors, migrations.RunPython.noop),
+        migrations.RunPython(name_connectors, migrations.RunPython.noop, elidable=True),
     ]

@@ -1,21 +1,10 @@
-from typing import Any
-
 from django.db import migrations, models
 
 import kit.db.card_number_fields
-from kit.db.migration_operations import AddConstraintNotValid
+from kit.db.migration_operations import AddConstraintNotValid, RunPostgreSQL
 
 TABLE = "payments_payoutreturn"
 TRIGGER = f"{TABLE}_no_update"
-
-
-def drop_trigger(_apps: Any, schema_editor: Any) -> None:
-    """Drop the trigger that kept returns unchanged. Its successors are created after `migrate`."""
-    if schema_editor.connection.vendor == "postgresql":
-        schema_editor.execute(f"DROP TRIGGER IF EXISTS {TRIGGER} ON {TABLE}")
-        schema_editor.execute(f"DROP FUNCTION IF EXISTS {TRIGGER}()")
-    else:
-        schema_editor.execute(f"DROP TRIGGER IF EXISTS {TRIGGER}")
 
 
 class Migration(migrations.Migration):
@@ -24,7 +13,12 @@ class Migration(migrations.Migration):
     dependencies = [("payments", "0014_accounts_of_connectors")]
 
     operations = [
-        migrations.RunPython(drop_trigger, migrations.RunPython.noop),
+        # It kept returns unchanged. Its successors are created after `migrate`.
+        RunPostgreSQL(
+            [f"DROP TRIGGER IF EXISTS {TRIGGER} ON {TABLE}", f"DROP FUNCTION IF EXISTS {TRIGGER}()"],
+            RunPostgreSQL.noop,
+            elidable=True,
+        ),
         migrations.AddField(
             "payoutreturn",
             "resolution",

@@ -97,5 +97,5 @@ class Migration(migrations.Migration):
                 name="payout_returns_open",
             ),
         ),
-        migrations.RunPython(book_open_rows, migrations.RunPython.noop),
+        migrations.RunPython(book_open_rows, migrations.RunPython.noop, elidable=True),
     ]

@@ -6,21 +6,38 @@ from payments.models.batches import (
     SettlementBatch,
     SettlementBatchQuerySet,
     SettlementItem,
+    dispute_steps,
 )
+from payments.models.beneficiaries import Beneficiary, BeneficiaryQuerySet
 from payments.models.challenges import Challenge
 from payments.models.counters import TraceCounter
+from payments.models.debts import Debt
+from payments.models.fee_invoices import FeeInvoice, FeeInvoiceLine, FeeInvoiceQuerySet
 from payments.models.fees import Tariff
+from payments.models.holidays import Holiday
 from payments.models.hourly_totals import CountedDay, HourlyTotals
+from payments.models.journals import Journal, JournalLeg
 from payments.models.link_counts import LinkCardAttempt, LinkDay
 from payments.models.links import Checkout, PaymentLink, PaymentLinkQuerySet, new_slug
 from payments.models.operations import CardOperation
+from payments.models.payout_approvals import PayoutApproval, PayoutApprovalGrant, PayoutServerQuestion
+from payments.models.payout_controls import PayoutControls, PayoutControlsChange, PayoutLimitCheck
 from payments.models.payout_returns import PayoutReturn
 from payments.models.proposals import Proposal, ProposalQuerySet
 from payments.models.rail_blocks import RailBlock
 from payments.models.rail_choices import RailChoice
 from payments.models.rail_silences import RailSilence
 from payments.models.reconciliations import Reconciliation, ReconciliationLine
+from payments.models.reserved_references import ReservedReference
+from payments.models.reserves import ReserveHold, ReserveHoldQuerySet, ReserveReturn, RiskTerms
 from payments.models.reversals import Reversal
+from payments.models.settlement_accounts import (
+    SettlementAccount,
+    SettlementAccountChange,
+    SettlementAccountQuerySet,
+    SettlementPayout,
+    SettlementPayoutBatch,
+)
 from payments.models.state_errors import AlreadyTransitioned, InvalidState
 from payments.models.transactions import (
     COLLECTED,
@@ -36,17 +53,32 @@ __all__ = [
     "AccountDeclaration",
     "AlreadyTransitioned",
     "BatchTransition",
+    "Beneficiary",
+    "BeneficiaryQuerySet",
     "CardOperation",
     "Challenge",
     "Checkout",
     "CountedDay",
+    "Debt",
+    "FeeInvoice",
+    "FeeInvoiceLine",
+    "FeeInvoiceQuerySet",
+    "Holiday",
     "HourlyTotals",
     "InvalidState",
+    "Journal",
+    "JournalLeg",
     "LinkCardAttempt",
     "LinkDay",
     "PaymentLink",
     "PaymentLinkQuerySet",
+    "PayoutApproval",
+    "PayoutApprovalGrant",
+    "PayoutControls",
+    "PayoutControlsChange",
+    "PayoutLimitCheck",
     "PayoutReturn",
+    "PayoutServerQuestion",
     "Proposal",
     "ProposalQuerySet",
     "RailBlock",
@@ -54,16 +86,27 @@ __all__ = [
     "RailSilence",
     "Reconciliation",
     "ReconciliationLine",
+    "ReserveHold",
+    "ReserveHoldQuerySet",
+    "ReserveReturn",
+    "ReservedReference",
     "Reversal",
+    "RiskTerms",
+    "SettlementAccount",
+    "SettlementAccountChange",
+    "SettlementAccountQuerySet",
     "SettlementBatch",
     "SettlementBatchQuerySet",
     "SettlementItem",
+    "SettlementPayout",
+    "SettlementPayoutBatch",
     "Tariff",
     "TraceCounter",
     "Transaction",
     "TransactionQuerySet",
     "Transition",
     "WatchedAuthorisation",
+    "dispute_steps",
     "new_slug",
     "retry_window",
 ]

@@ -19,7 +19,7 @@ LONGEST_URL = 2048
 def challenge_token(transaction_id: UUID) -> str:
     """Return the secret in the address of a transaction's payer page: 192 bits.
 
-    It follows from the id, because an acquirer is told where the payer comes back to before it asks for anything.
+    It follows from the id, because an acquirer receives the payer's return address before it asks for anything.
     """
     digest = salted_hmac("payments.challenge", transaction_id.bytes, algorithm="sha256").digest()
     return urlsafe_b64encode(digest[:24]).decode()
@@ -50,6 +50,8 @@ class Challenge(models.Model):
     passed_at = models.DateTimeField(null=True)
     # When the time was over, if the acquirer had to be asked what became of the payment.
     closed_at = models.DateTimeField(null=True)
+    # The order was sent twice before the acquirer asked for this.
+    was_repeated = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -69,6 +69,17 @@ class Tariff(models.Model):
         validators=[is_list_of_steps],
         help_text="[[limit, price], …]: the fixed part of amounts up to each limit, in minor units.",
     )
+    tax_basis_points = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Tax on the fee, charged in addition to it: 750 is 7.5 %, the VAT on fees in NGN. 0 for none.",
+    )
+    stamp_duty = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="Payouts: a tax of this many minor units; 0 for none."
+    )
+    stamp_duty_from = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="Smaller payouts have no stamp duty, nor have salaries."
+    )
     valid_from = models.DateTimeField()
     agreed_by = models.CharField(max_length=254, help_text="Who entered it.")
 
@@ -77,6 +88,12 @@ class Tariff(models.Model):
             models.CheckConstraint(condition=Q(flow__in=[flow.value for flow in Flow]), name="known_flow"),
             models.CheckConstraint(
                 condition=Q(basis_points__lte=10_000), name="basis_points_within_the_whole"
+            ),
+            models.CheckConstraint(
+                condition=Q(tax_basis_points__lte=10_000), name="tax_basis_points_within_the_whole"
+            ),
+            models.CheckConstraint(
+                condition=Q(stamp_duty=0) | Q(flow="payout"), name="only_payouts_have_stamp_duty"
             ),
         ]
         indexes: ClassVar = [models.Index(fields=["business", "flow", "-id"], name="tariffs_latest_first")]
@@ -92,11 +109,16 @@ class Tariff(models.Model):
             fixed_waived_below=self.fixed_waived_below,
             cap=self.cap,
             steps=tuple((limit, price) for limit, price in self.steps),
+            tax_basis_points=self.tax_basis_points,
+            stamp_duty=self.stamp_duty,
+            stamp_duty_from=self.stamp_duty_from if self.stamp_duty else 0,
         )
 
     def clean(self) -> None:
         if not has_minor_unit(self.currency):
             raise ValidationError({"currency": "Enter an ISO 4217 currency such as NGN."})
+        if self.stamp_duty and self.flow != Flow.PAYOUT:
+            raise ValidationError({"stamp_duty": "Only payouts have stamp duty."})
         try:
             is_list_of_steps(self.steps)
             self.rule.check()

@@ -25,6 +25,10 @@ class CardOperationQuerySet(models.QuerySet["CardOperation"]):
         """Return operations with an unknown outcome. Has an index."""
         return self.filter(status=CardOperation.Status.PENDING)
 
+    def needing_attention(self) -> CardOperationQuerySet:
+        """Return refunds that the provider can't carry out until staff act. Has an index."""
+        return self.unanswered().exclude(attention="")
+
     def refused_voids(self) -> CardOperationQuerySet:
         """Return voids that the acquirer declined. The amount may still be reserved on the card. Has an index."""
         return self.filter(kind=CardOperation.Kind.VOID, status=CardOperation.Status.FAILED)
@@ -33,8 +37,8 @@ class CardOperationQuerySet(models.QuerySet["CardOperation"]):
 class CardOperation(models.Model):
     """A capture, void or refund of a card payment, or a refund of a transfer payment.
 
-    A refund of a transfer payment is sent to the bank in `connector` and pays the destination account. All others
-    are sent to the connector of their transaction.
+    A refund of a transfer payment is sent to the bank in `connector` and pays the destination account, or to the provider
+    that received the money, which knows the account itself. All others are sent to the connector of their transaction.
     """
 
     class Kind(models.TextChoices):
@@ -77,6 +81,8 @@ class CardOperation(models.Model):
     # The rail's own identifier, sent with later queries.
     acquirer_reference = models.CharField(max_length=64, blank=True, default="", db_default="")
     acquirer_transaction_id = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # What staff must do before the provider can carry it out, while it is pending.
+    attention = FreeTextField(max_length=255, blank=True, default="", db_default="")
     next_query_at = models.DateTimeField(null=True)
     query_leased_until = models.DateTimeField(null=True)  # until then, only one process queries the acquirer
     queries_made = models.PositiveSmallIntegerField(default=0)
@@ -113,6 +119,9 @@ class CardOperation(models.Model):
                     destination_account_number="",
                     destination_bank_code="",
                 )
+                | Q(kind="refund", destination_account_number="", destination_bank_code="")
+                & ~Q(connector="")
+                & ~Q(destination_name="")
                 | Q(kind="refund")
                 & ~Q(connector="")
                 & ~Q(destination_name="")
@@ -126,6 +135,11 @@ class CardOperation(models.Model):
                 fields=["next_query_at"], condition=Q(status="pending"), name="operations_unanswered"
             ),
             models.Index(
+                fields=["created_at"],
+                condition=Q(status="pending") & ~Q(attention=""),
+                name="operations_needing_attention",
+            ),
+            models.Index(
                 fields=["finished_at"],
                 condition=Q(kind="void", status="failed"),
                 name="operations_voids_refused",
@@ -136,8 +150,18 @@ class CardOperation(models.Model):
         return f"{self.kind} of {self.transaction_id}"
 
     @property
+    def first_sent_at(self) -> datetime:
+        """Return when it was first sent, as of a transaction."""
+        return self.created_at
+
+    @property
     def is_transfer_refund(self) -> bool:
         return self.connector != ""
+
+    @property
+    def pays_named_account(self) -> bool:
+        """Return whether it is paid to a destination account that we know."""
+        return self.destination_account_number != ""
 
     @property
     def full_gateway_code(self) -> str:
@@ -168,7 +192,7 @@ class CardOperation(models.Model):
         self.gateway_code, self.long_gateway_code = gateway_codes.columns_of(outcome.gateway_code)
         self.acquirer_transaction_id = answer.acquirer_transaction_id
         self.acquirer_reference = answer.acquirer_reference or self.acquirer_reference
-        self.next_query_at = None
+        self.attention, self.next_query_at = "", None
         self.finished_at = now
         self.save(
             update_fields=[
@@ -179,16 +203,19 @@ class CardOperation(models.Model):
                 "long_gateway_code",
                 "acquirer_transaction_id",
                 "acquirer_reference",
+                "attention",
                 "next_query_at",
                 "finished_at",
             ]
         )
 
     def keep_identifiers(self, answer: RailAnswer) -> None:
-        """Store the identifier of an answer that leaves the outcome unknown, if it is new."""
-        if answer.acquirer_reference not in {"", self.acquirer_reference}:
-            self.acquirer_reference = answer.acquirer_reference
-            self.save(update_fields=["acquirer_reference"])
+        """Store the identifier of an answer that leaves the outcome unknown, and what it asks of staff, if it is new."""
+        known = (self.acquirer_reference, self.attention)
+        self.acquirer_reference = answer.acquirer_reference or self.acquirer_reference
+        self.attention = answer.attention
+        if (self.acquirer_reference, self.attention) != known:
+            self.save(update_fields=["acquirer_reference", "attention"])
 
     def schedule_next_query(self, *, query_at: datetime, queries_made: int) -> None:
         """Schedule the next query of an unknown outcome, and release the lease."""

@@ -32,6 +32,7 @@ class Proposal(models.Model):
 
         TOP_UP = "top_up", "Top up a wallet"  # the submitted form
         APPROVE_BATCH = "approve_batch", "Approve a settlement batch"  # the batch
+        APPROVE_UNFUNDED = "approve_unfunded", "Approve a settlement batch without its money"  # the batch
         RELEASE_BATCH = "release_batch", "Release a settlement batch"  # the batch
         CREDIT_UNAPPLIED = "credit_unapplied", "Credit an unapplied transfer"  # the unapplied money
         RETURN_UNAPPLIED = "return_unapplied", "Return an unapplied transfer"  # the unapplied money
@@ -45,11 +46,24 @@ class Proposal(models.Model):
         )  # the unclaimed transfer
         MATCH_RETURN = "match_return", "Match a payout return"  # the payout return
         WRITE_OFF_RETURN = "write_off_return", "Write off a payout return"  # the payout return
+        ASSIGN_DISPUTE = "assign_dispute", "Assign a dispute to its payment"  # the report of the dispute
+        CREDIT_DISPUTE = "credit_dispute", "Credit the money of a lost dispute"  # the report of the dispute
+        DISMISS_DISPUTE = "dismiss_dispute", "Dismiss an unmatched dispute"  # the report of the dispute
+        RECORD_DISPUTE_DEBIT = "record_dispute_debit", "Record the debit of a dispute"  # the dispute
+        JOURNAL = "journal", "Book a journal"  # the journal
+        REVERSE_JOURNAL = "reverse_journal", "Reverse a journal"  # the journal that is reversed
         # Of these, an id that `rights` computes
         CHANGE_USER = "change_user", "Change the rights of a user"
         CHANGE_GROUP = "change_group", "Change a group of staff"
         AGREE_FEE = "agree_fee", "Agree a fee"
         CHOOSE_CONNECTORS = "choose_connectors", "Choose the connectors of a business"
+        MATCH_BREAKS = "match_breaks", "Match breaks between a bank and the ledger"
+        CHANGE_BANK_ACCOUNT = "change_bank_account", "Change a bank account of ours"
+        AGREE_RISK_TERMS = "agree_risk_terms", "Agree risk terms"
+        COLLECT_RESERVE = "collect_reserve", "Collect a debt from the reserve"  # the debt
+        LIFT_FREEZE = "lift_freeze", "Lift the freeze of payouts"  # the business
+        CLOSE_BUSINESS = "close_business", "Close a business"  # the business
+        REOPEN_BUSINESS = "reopen_business", "Reopen a business"  # the business
         DECLARE_ACCOUNT = "declare_account", "Declare two accounts to be the same"  # the former account
 
     class State(models.TextChoices):

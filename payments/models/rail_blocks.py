@@ -1,4 +1,4 @@
-"""Accounts at banks that refuse orders for a fault of ours, such as a lack of balance or a refused key."""
+"""Accounts at banks and acquirers that refuse orders for a fault of ours, such as a lack of balance or a refused key."""
 
 from typing import ClassVar
 
@@ -12,6 +12,8 @@ class RailBlock(models.Model):
     """A block of an account at a bank, by amount or as a whole. The row is deleted when the block ends."""
 
     id = models.UUIDField(primary_key=True, editable=False)
+    # Of a provider's account for cards and payouts, one can be blocked and the other not.
+    rail = models.CharField(max_length=8, default="bank", db_default="bank")  # bank or acquirer
     connector = models.CharField(max_length=20)
     account = models.CharField(max_length=LONGEST_ACCOUNT)
     # By amount: orders in this currency of this amount or more, in minor units. As a whole: "" and null.
@@ -28,8 +30,13 @@ class RailBlock(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["connector", "account", "currency"], name="one_block_of_an_account_and_currency"
+            *(
+                models.UniqueConstraint(
+                    fields=["connector", "account", "currency"],
+                    condition=models.Q(rail=rail),
+                    name=f"one_block_of_{name}_and_currency",
+                )
+                for rail, name in (("bank", "a_bank"), ("acquirer", "an_acquirer"))
             ),
             models.CheckConstraint(
                 condition=models.Q(currency="", amount__isnull=True)

@@ -6,6 +6,7 @@ Only the methods here change a status, and only while the row is as they were to
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
@@ -25,6 +26,7 @@ from payments.models import gateway_codes
 from payments.models.links import Checkout, PaymentLink
 from payments.models.state_errors import AlreadyTransitioned
 from payments.rails import KEEPS_REFERENCES
+from payments.rules.fees import NO_CHARGE, Charge
 from payments.rules.outcomes import (
     MISMATCH_CODE,
     PARTLY_APPROVED,
@@ -68,7 +70,7 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
 
     def for_representation(self) -> TransactionQuerySet:
         """Load the related rows that the representation shows."""
-        related = ("returns", "payment_link", "operations")
+        related = ("returns", "payment_link", "operations", "disputes")
         return self.select_related("challenge", "session").prefetch_related(*related)
 
     def unanswered(self) -> TransactionQuerySet:
@@ -77,7 +79,10 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
 
     def beyond_retry_window(self, *, at: datetime) -> TransactionQuerySet:
         """Return unanswered payouts that are never sent again. Their bank may have deleted their references."""
-        old = self.unanswered().filter(method=Transaction.Method.BANK, created_at__lte=at - retry_window())
+        first_sent_by = Q(released_at__lte=at - retry_window()) | Q(
+            released_at__isnull=True, created_at__lte=at - retry_window()
+        )
+        old = self.unanswered().filter(first_sent_by, method=Transaction.Method.BANK)
         return old.exclude(connector__in=KEEPS_REFERENCES)
 
     def unsettled(self) -> TransactionQuerySet:
@@ -141,6 +146,8 @@ class Transaction(models.Model):
         PAYER = "payer"  # the payer, at the 3-D Secure challenge
         TRANSFER = "transfer"  # a transfer into the virtual account; its session expires, not the transaction
         CAPTURE = "capture"  # the merchant's capture or void of the authorisation
+        APPROVAL = "approval"  # a payout: the approval of other members of the business
+        SERVER = "server"  # a payout: the answer of the business's own server
         NOTHING = "", "nothing"  # finished
 
     class RefundStatus(models.TextChoices):
@@ -157,6 +164,13 @@ class Transaction(models.Model):
         REJECTED = "rejected"  # its batch was rejected; the payment joins the next one
         APPROVED = "approved"  # the funds await release
         RELEASED = "released"  # the funds are in the wallet; final
+
+    class Purpose(models.TextChoices):
+        """What a payout is for."""
+
+        SALARY = "salary"
+        SUPPLIER = "supplier"
+        OTHER = "other"
 
     # What it is. Every kind has all of these; `card_number_*` only cards.
     id = models.UUIDField(primary_key=True, editable=False)  # version 7: sorts by creation
@@ -184,6 +198,8 @@ class Transaction(models.Model):
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     fee = models.BigIntegerField(default=0)
+    fee_tax = models.BigIntegerField(default=0, db_default=0)  # on the fee, in addition to it
+    stamp_duty = models.BigIntegerField(default=0, db_default=0)  # on the amount of a payout
     fee_rule = models.JSONField(
         default=dict
     )  # as it was when the transaction was created (`FeeRule.snapshot`)
@@ -193,6 +209,10 @@ class Transaction(models.Model):
     amount_refunded = models.BigIntegerField(default=0)
     amount_being_refunded = models.BigIntegerField(default=0)  # requested, no answer yet
     amount_returned = models.BigIntegerField(default=0, db_default=0)  # payouts: sum of its returns
+    # Cards: open disputes past inquiry and what was lost in ended ones. It can't be refunded.
+    amount_disputed = models.BigIntegerField(default=0, db_default=0)
+    # Those that move no money too: without any, showing a payment takes no query for them.
+    disputes_count = models.PositiveSmallIntegerField(default=0, db_default=0)
 
     # What the merchant said about it, each empty if it didn't. `redirect_url` of cards only.
     narration = FreeTextField(max_length=255, blank=True)
@@ -216,6 +236,9 @@ class Transaction(models.Model):
     )
     account_number = models.CharField(max_length=10, blank=True)  # payouts: the beneficiary's
     bank_code = models.CharField(max_length=10, blank=True)
+    purpose = models.CharField(  # payouts: what it is for, if the merchant said so
+        max_length=8, choices=Purpose.choices, blank=True, default="", db_default=""
+    )
 
     card_brand = models.CharField(max_length=10, blank=True)
     card_bin = models.CharField(max_length=6, blank=True)
@@ -240,6 +263,8 @@ class Transaction(models.Model):
     # Its own identifier, sent with later orders. Never shown: `acquirer_transaction_id` is.
     acquirer_reference = models.CharField(max_length=64, blank=True, default="", db_default="")
     acquirer_transaction_id = models.CharField(max_length=64, blank=True)
+    # What the provider charged us for it, in minor units: a cost of ours, never the merchant's fee. Null: it didn't say.
+    rail_cost = models.BigIntegerField(null=True, blank=True)
     authorization_code = models.CharField(max_length=6, blank=True)
     merchant_descriptor = models.CharField(max_length=22, blank=True)
 
@@ -247,8 +272,10 @@ class Transaction(models.Model):
     next_query_at = models.DateTimeField(null=True)  # while awaiting the rail
     query_leased_until = models.DateTimeField(null=True)  # one process asks the rail until then
     queries_made = models.PositiveSmallIntegerField(default=0)
-    # Payouts: when a query was last allowed to send it again. Null: it was sent once, at `created_at`.
+    # Payouts: when a query was last allowed to send it again. Null: it was sent once, at `first_sent_at`.
     sent_at = models.DateTimeField(null=True)
+    # Payouts that waited for approval or for the business's server: when they could first be sent.
+    released_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)  # while awaiting payer or capture
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
@@ -260,6 +287,20 @@ class Transaction(models.Model):
             models.UniqueConstraint(fields=["business", "reference"], name="one_transaction_per_reference"),
             models.CheckConstraint(
                 condition=Q(amount__gt=0) | Q(amount=0, request_type="card_check"), name="amount_is_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(fee_tax=0)
+                | Q(fee_tax__gt=0, status="success", request_type__in=["payment", "payout"]),
+                name="only_fees_of_successes_are_taxed",
+            ),
+            models.CheckConstraint(
+                condition=Q(stamp_duty=0) | Q(stamp_duty__gt=0, status="success", request_type="payout"),
+                name="only_successful_payouts_pay_stamp_duty",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose="")
+                | Q(purpose__in=["salary", "supplier", "other"], request_type="payout"),
+                name="only_payouts_have_a_purpose",
             ),
             models.CheckConstraint(
                 condition=Q(amount_captured__gte=0, amount_captured__lte=F("amount")),
@@ -284,6 +325,11 @@ class Transaction(models.Model):
                 name="returned_within_successful_payouts",
             ),
             models.CheckConstraint(
+                condition=Q(amount_disputed=0)
+                | Q(amount_disputed__gt=0, request_type="payment", method="card", status="success"),
+                name="only_card_payments_are_disputed",
+            ),
+            models.CheckConstraint(
                 condition=Q(refund_status="none", amount_refunded=0)
                 | Q(
                     refund_status="partially_refunded",
@@ -301,7 +347,8 @@ class Transaction(models.Model):
             ),
             models.CheckConstraint(
                 condition=~Q(status="pending")
-                | Q(awaiting__in=["rail", "reversal", "payer", "transfer", "capture"]),
+                | Q(awaiting__in=["rail", "reversal", "payer", "transfer", "capture"])
+                | Q(awaiting__in=["approval", "server"], request_type="payout"),
                 name="pending_transactions_await_something",
             ),
             models.CheckConstraint(
@@ -369,6 +416,13 @@ class Transaction(models.Model):
                 condition=~Q(customer_email=""),
                 name="transactions_by_email",
             ),
+            # For files of disputes, which may name a payment by its acquirer's identifier only.
+            models.Index(
+                fields=["acquirer_transaction_id"],
+                condition=Q(method="card", request_type="payment", status="success")
+                & ~Q(acquirer_transaction_id=""),
+                name="transactions_by_acquirer_id",
+            ),
             # For support, who know an account number but not the business.
             models.Index(
                 fields=["account_number"],
@@ -407,12 +461,22 @@ class Transaction(models.Model):
         return self.method == self.Method.CARD and self.request_type == self.RequestType.PAYMENT
 
     @property
+    def has_unknown_card(self) -> bool:
+        """Return whether the payer enters the card on the provider's page, and has not paid there yet."""
+        return self.is_card_payment and not self.card_last4
+
+    @property
     def is_card_check(self) -> bool:
         return self.request_type == self.RequestType.CARD_CHECK
 
     @property
     def is_transfer_payment(self) -> bool:
         return self.method == self.Method.VIRTUAL_ACCOUNT
+
+    @property
+    def first_sent_at(self) -> datetime:
+        """Return when an order was first sent, or could have been."""
+        return self.released_at or self.created_at
 
     @property
     def full_gateway_code(self) -> str:
@@ -441,6 +505,20 @@ class Transaction(models.Model):
         return self.response_summary
 
     @property
+    def mismatch_text(self) -> str:
+        """Return how much too much or too little a transfer was that didn't match; empty if there was none."""
+        if (
+            self.response_code != MISMATCH_CODE
+            or self.session is None
+            or self.session.amount_received is None
+        ):
+            return ""
+        difference = self.session.amount_received - self.session.expected_amount
+        if not difference:
+            return ""  # of another currency
+        return f"{money(abs(difference), self.currency)} too {'much' if difference > 0 else 'little'}"
+
+    @property
     def payer_name(self) -> str:
         """Return who paid: the customer, or the sender of the transfer; empty if unknown. Lists join `session__transfer`."""
         if self.customer_name or self.customer_email:
@@ -454,6 +532,11 @@ class Transaction(models.Model):
         return banks.name_of(self.bank_code)
 
     @property
+    def charge(self) -> Charge:
+        """Return what it cost the merchant. Nothing until it has succeeded."""
+        return Charge(self.fee, self.fee_tax, self.stamp_duty)
+
+    @property
     def amount_collected(self) -> int:
         """Return the amount received: the captured amount of a card payment, the full amount of a transfer."""
         if self.is_transfer_payment and self.status == self.Status.SUCCESS:
@@ -462,7 +545,12 @@ class Transaction(models.Model):
 
     @property
     def amount_refundable(self) -> int:
-        """Return the amount that can still be refunded. Pending refunds are deducted."""
+        """Return the amount that can still be refunded. Pending refunds and disputed money are deducted."""
+        return max(0, self.amount_not_refunded - self.amount_disputed)
+
+    @property
+    def amount_not_refunded(self) -> int:
+        """Return the collected amount less refunds, pending ones too. Part of it may be disputed."""
         return self.amount_collected - self.amount_refunded - self.amount_being_refunded
 
     @property
@@ -490,6 +578,17 @@ class Transaction(models.Model):
         self._await(
             self.Awaiting.RAIL, next_query_at=query_at, also=("query_leased_until",), cause=cause, now=now
         )
+
+    def release(self, *, query_at: datetime, cause: Transition.Cause, now: datetime) -> None:
+        """Let a payout be sent that waited. This process sends it; another one queries it from `query_at`."""
+        self.released_at = now
+        self.query_leased_until = query_at
+        also = ("released_at", "query_leased_until")
+        self._await(self.Awaiting.RAIL, next_query_at=query_at, also=also, cause=cause, now=now)
+
+    def await_server(self, *, cause: Transition.Cause, now: datetime) -> None:
+        """Wait for the business's server to let an approved payout be sent."""
+        self._await(self.Awaiting.SERVER, cause=cause, now=now)
 
     def await_reversal(
         self,
@@ -537,12 +636,12 @@ class Transaction(models.Model):
         cause: Transition.Cause,
         now: datetime,
         captured: int = 0,
-        fee: int = 0,
+        charge: Charge = NO_CHARGE,
         answer: RailAnswer | None = None,
     ) -> Transition:
         """Set the final status and its fields, without saving. Return the transition to save with them.
 
-        `captured` and `fee` are minor units. `OUTCOME_FIELDS` are the columns to save.
+        `captured` is in minor units. `OUTCOME_FIELDS` are the columns to save.
         """
         before = self.status
         if answer is not None:
@@ -553,7 +652,8 @@ class Transaction(models.Model):
         # A void or expiry has no gateway code, and the approval of the authorisation must not stay on a failed payment.
         self.gateway_code, self.long_gateway_code = gateway_codes.columns_of(outcome.gateway_code)
         self.gateway_recommendation = outcome.advice
-        self.amount_captured, self.fee = captured, fee
+        self.amount_captured = captured
+        self.fee, self.fee_tax, self.stamp_duty = charge.fee, charge.tax, charge.stamp_duty
         self.next_query_at = self.expires_at = None
         self.finished_at = now
         return self._transition("status", before, self.status, cause=cause, now=now)
@@ -617,6 +717,16 @@ class Transaction(models.Model):
         if self.method == self.Method.CARD:
             self.fingerprint = ""
 
+    def count_dispute(self) -> None:
+        """Count a new dispute. The caller holds the lock."""
+        self.disputes_count += 1
+        self.save(update_fields=["disputes_count"])
+
+    def add_disputed(self, amount: int) -> None:
+        """Add to the amount that can't be refunded because of disputes; negative: less. The caller holds its lock."""
+        self.amount_disputed += amount
+        self.save(update_fields=["amount_disputed"])
+
     def add_return(self, amount: int) -> None:
         """Add to the amount that the bank has returned of a successful payout. The caller holds its lock."""
         self.amount_returned += amount
@@ -663,6 +773,10 @@ class Transaction(models.Model):
         self.authorization_code = answer.authorization_code
         self.acquirer_transaction_id = answer.acquirer_transaction_id
         self.merchant_descriptor = answer.merchant_descriptor
+        self.rail_cost = answer.cost
+        if answer.card is not None and self.has_unknown_card:
+            for name, value in asdict(answer.card).items():
+                setattr(self, f"card_{name}", value)
         self._store_identifiers(answer)
 
     def _store_identifiers(self, answer: RailAnswer) -> None:
@@ -672,15 +786,20 @@ class Transaction(models.Model):
             self.retrieval_reference_number = answer.retrieval_reference_number
 
 
+EXEMPT_FROM_DUTY = (Transaction.Purpose.SALARY,)
 SET_LATER = (  # fields that no intent sets
     "card_number_mismatches",
     "refund_status",
     "settle_status",
     "fee",
+    "fee_tax",
+    "stamp_duty",
     "amount_captured",
     "amount_refunded",
     "amount_being_refunded",
     "amount_returned",
+    "amount_disputed",
+    "disputes_count",
     "gateway_code",
     "long_gateway_code",
     "gateway_recommendation",
@@ -688,11 +807,14 @@ SET_LATER = (  # fields that no intent sets
     "acquirer_transaction_id",
     "authorization_code",
     "merchant_descriptor",
+    "rail_cost",
     "queries_made",
     "sent_at",
+    "released_at",
     "finished_at",
 )
 LINK_FIELDS = ("payment_link", "checkout")  # of payments of a payment link
+CARD_FIELDS = ("card_brand", "card_bin", "card_last4", "card_expiry_month", "card_expiry_year")
 FAIL_FIELDS = ("status", "awaiting", "response_code", "response_summary", "finished_at")
 # What later orders are sent with. An acquirer may return it with any answer.
 IDENTIFIERS = ("acquirer_reference", "retrieval_reference_number")
@@ -702,6 +824,7 @@ RAIL_FIELDS = (
     "authorization_code",
     "acquirer_transaction_id",
     "merchant_descriptor",
+    "rail_cost",
     *IDENTIFIERS,
 )
 OUTCOME_FIELDS = (
@@ -712,6 +835,8 @@ OUTCOME_FIELDS = (
     "gateway_recommendation",
     "amount_captured",
     "fee",
+    "fee_tax",
+    "stamp_duty",
     "next_query_at",
     "expires_at",
     "finished_at",
@@ -727,7 +852,7 @@ class Transition(models.Model):
 
         RAIL = "rail"  # the rail's answer to the order
         PAYER = "payer"  # the 3-D Secure page
-        MERCHANT = "merchant"  # capture, void, cancellation or refund
+        MERCHANT = "merchant"  # capture, void, cancellation, refund, approval or rejection
         REQUERY = "requery"  # the rail's answer to a query
         EXPIRY = "expiry"  # the time limit has passed
         FUNDING = "funding"  # the wallet balance is too low

@@ -1,4 +1,4 @@
-"""Failed payments that their acquirer may still charge."""
+"""Card payments that their acquirer may still charge: failed ones, and those that it may charge twice."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ WATCHED_FOR = timedelta(days=7)
 # How long after its beginning, or after a charge was found, a watch looks how often. Afterwards, hourly.
 INTERVALS = ((timedelta(hours=1), timedelta(minutes=1)), (timedelta(days=1), timedelta(minutes=10)))
 LAST_INTERVAL = timedelta(hours=1)
+# A second charge is looked for after as long again as the watch has lasted, within these bounds. Its webhook is faster.
+SHORTEST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
 
 
 class WatchQuerySet(models.QuerySet["WatchedAuthorisation"]):
@@ -35,14 +37,17 @@ class WatchQuerySet(models.QuerySet["WatchedAuthorisation"]):
 
 
 class WatchedAuthorisation(models.Model):
-    """A card payment that failed without an answer of its acquirer, which can't rule out a later charge.
+    """A card payment whose acquirer can't rule out a charge that isn't ours to keep.
 
-    The acquirer is queried until it has declined the payment, or for seven days. A charge that it finds is voided or
-    refunded, and booked to accounts of the house under this row's id. Lock the transaction before changing it.
+    It failed without an answer of its acquirer; or its order was sent twice, and a second payment may appear beside the one
+    that counts. The acquirer is queried until it has declined what is looked for, or for seven days. A charge that it finds is
+    voided or refunded, and booked to accounts of the house under this row's id. Lock the transaction before changing it.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
     transaction = models.OneToOneField(Transaction, on_delete=models.PROTECT, related_name="watch")
+    # Only payments beside the one that we know are looked for, whatever became of that.
+    is_of_second_charge = models.BooleanField("second charge", default=False, db_default=False)
     opened_at = models.DateTimeField()
     until = models.DateTimeField()
     next_look_at = models.DateTimeField(null=True)  # null: ended
@@ -64,7 +69,7 @@ class WatchedAuthorisation(models.Model):
                 | Q(next_look_at__isnull=True, ended_at__isnull=False),
                 name="open_watches_have_a_next_look",
             ),
-            # A failed payment that isn't watched has no charge.
+            # What isn't watched has no charge that is owed.
             models.CheckConstraint(
                 condition=Q(ended_at__isnull=True) | Q(found_at__isnull=True) | Q(returned_at__isnull=False),
                 name="watches_end_without_a_charge",
@@ -97,6 +102,8 @@ class WatchedAuthorisation(models.Model):
     def next_look_after(self, now: datetime) -> datetime:
         """Return when to look next: the longer the watch, or the wait for a refund, lasts, the less often."""
         age = now - (self.found_at or self.opened_at)
+        if self.is_of_second_charge and not self.is_owed:
+            return now + min(max(age, SHORTEST_WAIT), LONGEST_WAIT)
         return now + next((interval for limit, interval in INTERVALS if age < limit), LAST_INTERVAL)
 
     def find_charge(self, amount: int | None, *, now: datetime) -> None:

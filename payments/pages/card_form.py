@@ -39,7 +39,7 @@ class CardForm:
     def error_list(self) -> list[tuple[str, str]]:
         """Return the errors with the ids of their fields, in the order of a card."""
         return [
-            (name, self.errors[name]) for name in ("number", "expiry", "name", "code") if name in self.errors
+            (name, self.errors[name]) for name in ("number", "expiry", "code", "name") if name in self.errors
         ]
 
 

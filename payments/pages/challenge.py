@@ -6,6 +6,7 @@ secret bits for one payment. There is no session, so no CSRF protection is neede
 
 import math
 import re
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -30,10 +31,12 @@ from payments.pages.return_addresses import with_parameters
 from payments.rails.protocol import ActionKind
 from payments.rules import outcomes, sandbox_triggers
 from payments.services.cards import challenges
+from payments.services.intents import challenge_ends
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,43}\Z")
 # In the query of this page after a POST: why the form was refused, or that the payer goes on, to the merchant or to the
 # provider. A page leads there, because browsers hold form-action against every redirect after a form.
+RETURN_DECIDES_WITHIN = timedelta(seconds=10)  # the page of a return looks for the outcome so long
 WRONG_CODE, NOT_CHECKED, ANSWERED, ONWARD = "wrong-code", "not-checked", "answered", "onward"
 
 
@@ -79,7 +82,8 @@ class ChallengePage(View):
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         challenge = find(token)
-        if challenge.kind == ActionKind.REDIRECT and ONWARD not in request.GET and _minutes_left(challenge):
+        is_shown = ONWARD in request.GET or ANSWERED in request.GET
+        if challenge.kind == ActionKind.REDIRECT and not is_shown and _may_be_redirected(challenge):
             return SeeOther(challenge.url)
         return _page(request, challenge)
 
@@ -170,7 +174,7 @@ def _form(request: HttpRequest, challenge: Challenge, minutes_left: int) -> dict
         "kind": kind,
         "prompt": challenge.prompt,
         "button": form.button,
-        "fault": form.wrong.rstrip(".") if is_wrong else "Check the form" if errors else "",
+        "has_errors": bool(errors),
         "is_silent": refused == NOT_CHECKED,
         "sandbox_code": sandbox_triggers.ONE_TIME_CODE if settings.SANDBOX and kind == ActionKind.OTP else "",
     }
@@ -182,6 +186,20 @@ def _minutes_left(challenge: Challenge) -> int:
     if payment.awaiting != Transaction.Awaiting.PAYER or payment.expires_at is None:
         return 0
     return max(math.ceil((payment.expires_at - clock.now()).total_seconds() / 60), 0)
+
+
+def _may_be_redirected(challenge: Challenge) -> bool:
+    """Return whether the payer may go to the provider's page: also again, if a return there left the outcome open.
+
+    The address of the return may be visited before the payer has been at the provider.
+    """
+    if _minutes_left(challenge):
+        return True
+    is_open = challenge.transaction.awaiting == Transaction.Awaiting.RAIL and challenge.closed_at is None
+    now, returned_at = clock.now(), challenge.passed_at
+    if not is_open or returned_at is None or now >= challenge_ends(challenge.created_at):
+        return False
+    return now - returned_at >= RETURN_DECIDES_WITHIN
 
 
 def _ending(challenge: Challenge) -> Ending:

@@ -5,7 +5,6 @@ seconds, for ten seconds in all. Then the payer goes on to the merchant, with th
 """
 
 from contextlib import suppress
-from datetime import timedelta
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,13 +13,12 @@ from django.views.decorators.http import require_GET
 
 from kit.db import clock
 from payments.models import Challenge, Transaction
-from payments.pages.challenge import answered, find
+from payments.pages.challenge import RETURN_DECIDES_WITHIN, answered, find
 from payments.pages.payer_requests import SeeOther, payer_page, payer_view, unknown_address
 from payments.services.cards import challenges
 from payments.services.intents import find as find_transaction
 from payments.services.rails import requery
 
-LOOKS_FOR = timedelta(seconds=10)
 UNANSWERED = {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}
 
 
@@ -39,6 +37,8 @@ def return_page(request: HttpRequest, token: str) -> HttpResponse:
     if payment.awaiting == Transaction.Awaiting.RAIL and _looks(challenge):
         requery.query_for_payer(payment)
         payment = find_transaction(payment.pk)
+    if payment.awaiting == Transaction.Awaiting.PAYER and payment.has_unknown_card:
+        return answered(request, token, payment)  # not paid yet: the payer may go back, or pay another way
     if payment.awaiting == Transaction.Awaiting.PAYER:  # another action
         return SeeOther(reverse("challenge", args=[token]))
     if payment.awaiting in UNANSWERED and _looks(challenge):
@@ -50,4 +50,4 @@ def return_page(request: HttpRequest, token: str) -> HttpResponse:
 
 def _looks(challenge: Challenge) -> bool:
     """Return whether the payer came back just now, so that the page looks for the outcome."""
-    return challenge.passed_at is not None and clock.now() - challenge.passed_at < LOOKS_FOR
+    return challenge.passed_at is not None and clock.now() - challenge.passed_at < RETURN_DECIDES_WITHIN

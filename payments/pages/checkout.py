@@ -11,20 +11,22 @@ from datetime import datetime, timedelta
 from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kit.colours import is_ground
 from kit.db import clock
+from merchants.models import Logo
 from merchants.people.access import Limit, public_page
 from payments.models import Checkout, InvalidState, PaymentLink, Transaction
 from payments.pages import link_notices
 from payments.pages.card_form import CardForm, read_card
-from payments.pages.decline_reasons import reason_for_payer
+from payments.pages.decline_reasons import fields_of, reason_for_payer, title_for_payer
 from payments.pages.ending import Ending
 from payments.pages.payer_requests import (
     PageView,
@@ -59,6 +61,7 @@ RECEIPT_LIFETIME = timedelta(days=180)
 CARD, TRANSFER = "card", "virtual_account"
 ONWARD = "onward"  # in the query of the checkout: the payer goes on to the page of a provider or bank
 RESTS_UNTIL = "rests_until"  # among the errors of a refused form: the time until which no card is accepted
+KEPT_BY_BROWSERS = "public, max-age=31536000, immutable"
 State, Awaiting = Checkout.State, Transaction.Awaiting
 
 UNAVAILABLE = Ending(
@@ -67,7 +70,7 @@ UNAVAILABLE = Ending(
 HOLDS_TOO_MANY = Ending(
     "warning",
     "Too many payments were begun from your connection",
-    "Finish or end the other ones first, or try again later.",
+    "If you have begun one, continue or end it. Otherwise try again later.",
 )
 
 
@@ -133,22 +136,22 @@ def checkout_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_POST
 @on_checkout
 def card(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """Begin an attempt by card."""
+    """Begin an attempt by card, which the payer enters here or on the provider's page."""
     if seen.state != State.OPEN:
         return SeeOther(seen.address)
-    form, given = read_card(request.POST, now=seen.now)
-    if given is None:
-        return _refuse_card(seen, form)
+    form, pay = CardForm(), checkouts.pay_on_hosted_page
+    if not checkouts.card_page_of(seen.link):
+        form, given = read_card(request.POST, now=seen.now)
+        if given is None:
+            return _refuse_card(seen, form)
+        pay = partial(checkouts.pay_by_card, card=given)
     try:
-        payment = checkouts.pay_by_card(
-            checkout=seen.checkout, card=given, attempt_number=_attempt_number(request), now=seen.now
-        )
+        payment = pay(checkout=seen.checkout, attempt_number=_attempt_number(request), now=seen.now)
     except CardRests:
         form.errors["number"] = "Use another card."
         return _refuse_card(seen, form)
     except LimitReached as limit:
-        until = link_notices.clock_time(limit.until, seen.link)
-        return refuse(seen.address, entries={}, errors={RESTS_UNTIL: until}, method=TRANSFER)
+        return _cards_rest(seen, limit)
     except (AttemptNotBegun, RailUnavailable, NoPrice) as refused:
         return _not_begun(request, seen, refused)
     return SeeOther(_next_address(request, payment, seen))
@@ -231,7 +234,17 @@ def theme(_request: HttpRequest, colour: str) -> HttpResponse:
     return HttpResponse(
         f":root {{ --brand: #{colour}; }}\n",
         content_type="text/css; charset=utf-8",
-        headers={"Cache-Control": "public, max-age=31536000, immutable"},
+        headers={"Cache-Control": KEPT_BY_BROWSERS},
+    )
+
+
+@public_page
+@require_safe
+def logo(_request: HttpRequest, logo_id: UUID) -> HttpResponse:
+    """Return the merchant's logo, with the type that its content has. An address never gets another image."""
+    found = get_object_or_404(Logo, pk=logo_id)
+    return HttpResponse(
+        bytes(found.content), content_type=found.media_type, headers={"Cache-Control": KEPT_BY_BROWSERS}
     )
 
 
@@ -263,6 +276,12 @@ def _refuse_card(seen: Seen, form: CardForm) -> HttpResponse:
     return refuse(seen.address, entries=form.entries(), errors=form.errors, method=CARD)
 
 
+def _cards_rest(seen: Seen, limit: LimitReached) -> HttpResponse:
+    """Say until when no card is accepted. Transfers are."""
+    until = link_notices.clock_time(limit.until, seen.link)
+    return refuse(seen.address, entries={}, errors={RESTS_UNTIL: until}, method=TRANSFER)
+
+
 def _attempt_number(request: HttpRequest) -> int:
     """Return how many attempts the payer's form knew of; -1 if it doesn't say so."""
     text = request.POST.get("attempt", "")
@@ -277,8 +296,15 @@ def _paying(request: HttpRequest, seen: Seen) -> HttpResponse:
         return _transfer(request, seen, payment)
     if payment.awaiting == Awaiting.PAYER:
         address = challenge_address(payment.challenge.token)
-        onward = address if ONWARD in request.GET else ""
-        return _show(request, "challenge", seen, payment=payment, challenge_address=address, onward=onward)
+        return _show(
+            request,
+            "challenge",
+            seen,
+            payment=payment,
+            challenge_address=address,
+            onward=address if ONWARD in request.GET else "",
+            card_page=checkouts.card_page_of(seen.link) if payment.has_unknown_card else "",
+        )
     return _show(request, "unknown", seen, payment=payment)
 
 
@@ -291,24 +317,27 @@ def _transfer(request: HttpRequest, seen: Seen, payment: Transaction) -> HttpRes
 
 
 def _open(request: HttpRequest, seen: Seen) -> HttpResponse:
-    methods = checkouts.methods_of(seen.link)
+    methods = checkouts.methods_of(seen.link, seen.checkout.amount)
     if not methods:
-        return _notice(
-            request, seen, link_notices.NO_METHOD, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=300
-        )
+        return _notice(request, seen, **link_notices.no_method(seen.link, seen.checkout.amount))
     last = seen.last
     wanted = request.GET.get("method") or (last.method if last is not None else seen.checkout.method)
     refused = refused_form(request)
-    entries, errors = refused or ({}, {})
+    entries, errors = refused or ({"name": seen.checkout.name}, {})
+    declined = fields_of(last) if last is not None and refused is None else {}
     chosen = wanted if wanted in methods else methods[0]
+    card_page = checkouts.card_page_of(seen.link)
+    by_card = "hosted" if card_page else "card"
     return _show(
         request,
-        "card" if chosen == CARD else "choose_transfer",
+        by_card if chosen == CARD else "choose_transfer",
         seen,
+        card_page=card_page,
         methods=methods,
         chosen=chosen,
         rests_until=errors.pop(RESTS_UNTIL, ""),
         form=CardForm(**entries, errors=errors),
+        field_errors=errors or declined,
         is_lost=refused == ({}, {}),
         **_why_it_failed(last if refused is None else None),
         test_cards=payer_test_cards() if settings.SANDBOX else (),
@@ -317,7 +346,13 @@ def _open(request: HttpRequest, seen: Seen) -> HttpResponse:
 
 def _why_it_failed(failed: Transaction | None) -> dict[str, Any]:
     """Return what a page says about the last attempt, which failed, if there was one."""
-    return {"failed": failed, "failure": reason_for_payer(failed) if failed is not None else ""}
+    if failed is None:
+        return {"failed": None, "failure": ""}
+    return {
+        "failed": failed,
+        "failure": reason_for_payer(failed),
+        "failure_title": title_for_payer(failed),
+    }
 
 
 def _not_begun(request: HttpRequest, seen: Seen, refused: Exception) -> HttpResponse:
@@ -325,7 +360,7 @@ def _not_begun(request: HttpRequest, seen: Seen, refused: Exception) -> HttpResp
     if isinstance(refused, AnotherAttempt | CheckoutClosed):
         return SeeOther(seen.address)
     if isinstance(refused, AddressHoldsTooMany):
-        return _notice(request, seen, HOLDS_TOO_MANY, status=HTTPStatus.CONFLICT)
+        return _notice(request, seen, HOLDS_TOO_MANY, status=HTTPStatus.CONFLICT, may_continue=True)
     if isinstance(refused, RailUnavailable | NoPrice):
         return _notice(request, seen, UNAVAILABLE, status=HTTPStatus.SERVICE_UNAVAILABLE, retry_after=300)
     seen.link.refresh_from_db()

@@ -17,6 +17,26 @@ DECLINED = "Your bank did not accept this payment. Use another card, or ask your
 ENDED = "The last attempt was ended. Nothing was paid."
 MISMATCH = "Your money is not lost: ask the merchant."
 WINDOW_OVER = "The time to pay is over. Please do not send money to that account any more."
+# The field of the card form that a decline is about, and what it says.
+FIELDS = {outcomes.EXPIRED_CARD.code: ("expiry", "This card has expired. Use another card.")}
+OF_ANOTHER_CARD = ("number", "Use another card.")
+ANY_CARD = frozenset(
+    {outcomes.AUTHENTICATION_FAILED.code, outcomes.CANCELLED.code}
+)  # the card itself may be fine
+
+
+def title_for_payer(failed: Transaction) -> str:
+    """Return the heading above the reason, for a card."""
+    if failed.session is not None or failed.response_code == outcomes.CANCELLED.code:
+        return ""
+    return "The payment was not made"
+
+
+def fields_of(failed: Transaction) -> dict[str, str]:
+    """Return the errors of the card form's fields after a decline."""
+    if failed.session is not None or failed.response_code in ANY_CARD:
+        return {}
+    return dict([FIELDS.get(failed.response_code, OF_ANOTHER_CARD)])
 
 
 def reason_for_payer(failed: Transaction) -> str:

@@ -43,15 +43,10 @@ def link_page(request: HttpRequest, slug: str) -> HttpResponse:
     ending = link_notices.not_payable(link, now=now)
     if ending is not None:
         return notice(request, ending.ending, status=ending.status, **ending.context(link))
-    form = LinkForm(link, checkouts.methods_of(link))
+    total = link.amount if link.quantity_max == 1 else None
+    form = LinkForm(link, checkouts.methods_of(link, total))
     if not form.methods:
-        return notice(
-            request,
-            link_notices.NO_METHOD,
-            status=HTTPStatus.SERVICE_UNAVAILABLE,
-            retry_after=300,
-            **link_notices.shown(link),
-        )
+        return notice(request, **link_notices.no_method(link, total), **link_notices.shown(link))
     if request.method == "POST":
         return _begin(request, link, form, now=now)
     response = _page(request, link, form, now=now)
@@ -88,6 +83,8 @@ def _begin(request: HttpRequest, link: PaymentLink, form: LinkForm, *, now: date
             **link_notices.shown(link),
         )
     response = SeeOther(reverse("checkout", args=[checkout.token]))
+    if _is_paying(_resumable(request, link, now=now), now=now):
+        return response  # the payment that was begun is the one to continue
     response.set_cookie(
         RESUME,
         checkout.token,
@@ -123,8 +120,17 @@ def _resumable(request: HttpRequest, link: PaymentLink, *, now: datetime) -> Che
     checkout = checkouts.find_by_token(token) if token else None
     if checkout is None or checkout.link_id != link.pk:
         return None
-    state = checkout.state_of([each.status for each in checkouts.attempts_of(checkout)], now=now)
-    return checkout if state in {Checkout.State.OPEN, Checkout.State.PAYING} else None
+    is_open = _state_of(checkout, now=now) in {Checkout.State.OPEN, Checkout.State.PAYING}
+    return checkout if is_open else None
+
+
+def _is_paying(checkout: Checkout | None, *, now: datetime) -> bool:
+    """Return whether a checkout has a pending attempt."""
+    return checkout is not None and _state_of(checkout, now=now) == Checkout.State.PAYING
+
+
+def _state_of(checkout: Checkout, *, now: datetime) -> Checkout.State:
+    return checkout.state_of([each.status for each in checkouts.attempts_of(checkout)], now=now)
 
 
 def _is_opened_by_a_person(request: HttpRequest) -> bool:

@@ -12,13 +12,14 @@ from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.money import money
 from kit.text.display_names import has_control_character, pasted
 from kit.text.masking import has_card_number
+from kit.text.phone_numbers import is_phone_number
 from payments.models import PaymentLink
+from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkouts import Details
 
 LONGEST_NAME = 100
 LONGEST_ANSWER = 200
 LONGEST_SHOWN = 300  # more than any field accepts, so that a text that was cut isn't accepted
-PHONE_LENGTHS = range(7, 16)  # digits of an international number
 CARD_NUMBER_HERE = "Do not enter your card number here."
 # Some numbers of other countries are also numbers that card schemes issue, and would be stored masked.
 WITHOUT_COUNTRY = "Enter this number without its country code, such as 0803 123 4567."
@@ -63,6 +64,8 @@ class LinkForm:
         self.values = {name: pasted(str(value)) for name, value in data.items()}
         amount, quantity, method = self._amount(), self._quantity(), self._method()
         texts = {question.name: self._text(question) for question in self.questions()}
+        if not self.errors and (why_not := checkouts.why_not(self.link, method, amount * quantity)):
+            self.errors[self._field_of_total()] = why_not
         if self.errors:
             return
         answers = {
@@ -158,6 +161,12 @@ class LinkForm:
             return 1
         return int(text)
 
+    def _field_of_total(self) -> str:
+        """Return the field in which the payer can change what the total is paid by, or the total."""
+        if len(self.methods) > 1:
+            return "method"
+        return "amount" if self.link.amount is None else "quantity"
+
     def _method(self) -> str:
         chosen = self.values.get("method", "")
         if len(self.methods) == 1:
@@ -198,7 +207,7 @@ def _fault(question: Question, value: str) -> str:
         return "Enter this without special characters."
     if question.name == "email" and not _is_email(value):
         return "Enter an email address such as name@example.com."
-    if question.name == "phone" and not _is_phone(value):
+    if question.name == "phone" and not is_phone_number(value):
         return "Enter a phone number with 7 to 15 digits, such as 0803 123 4567."
     return ""
 
@@ -209,8 +218,3 @@ def _is_email(text: str) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def _is_phone(text: str) -> bool:
-    digits = text.removeprefix("+").translate(str.maketrans("", "", " -\u2012\u2013()."))
-    return digits.isascii() and digits.isdecimal() and len(digits) in PHONE_LENGTHS

@@ -1,5 +1,6 @@
 """What payers read when a link can't be paid, and what every page of a link shows of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -12,8 +13,10 @@ from django.templatetags.static import static
 from django.utils.timezone import localtime
 
 from kit.money.money import money, written
+from kit.text.phone_numbers import digits_of
 from payments.models import PaymentLink, Transaction
 from payments.pages.ending import Ending
+from payments.services.checkouts import checkouts
 
 LIMITED = Ending("warning", "Too many payments were begun here", "Wait ten minutes, then try again.")
 MOST_READ = 200  # pending payments, of which the first to end is named
@@ -51,6 +54,15 @@ def not_payable(link: PaymentLink, *, now: datetime) -> NotPayable | None:
     return NotPayable(EXPIRED) if status == PaymentLink.Status.EXPIRED else None
 
 
+def no_method(link: PaymentLink, total: int | None) -> dict[str, Any]:
+    """Return the notice that a link has no method: not for this total, in minor units, or not at the moment."""
+    why = "" if total is None else checkouts.why_no_method(link, total)
+    if why:
+        ending = Ending("warning", "This amount can't be paid here", why)
+        return {"ending": ending, "status": HTTPStatus.CONFLICT}
+    return {"ending": NO_METHOD, "status": HTTPStatus.SERVICE_UNAVAILABLE, "retry_after": 300}
+
+
 def is_all_held(link: PaymentLink) -> bool:
     """Return whether every use that is left is held by a payment that isn't finished."""
     return link.uses_left is not None and link.uses_left <= 0
@@ -76,6 +88,8 @@ def shown(link: PaymentLink) -> dict[str, Any]:
         "link": link,
         "merchant": link.business.name,
         "accent": link.business.accent_color.removeprefix("#"),
+        "logo_id": link.business.logo_id,
+        "contacts": list(contacts_of(link)),
         "host": urlsplit(settings.PUBLIC_URL).netloc,
         "is_sandbox": settings.SANDBOX,
         "preview_image": f"{settings.PUBLIC_URL}{static(PREVIEW_IMAGE)}",
@@ -83,6 +97,20 @@ def shown(link: PaymentLink) -> dict[str, Any]:
         "preview_text": preview_text(link),
         "suggested": [written(each, link.currency) for each in link.suggested_amounts],
     }
+
+
+def contacts_of(link: PaymentLink) -> Iterator[tuple[str, str]]:
+    """Yield where payers ask the merchant: addresses with what is shown of them. Those of a link replace the business's."""
+    business = link.business
+    if link.support_contact:
+        yield "", link.support_contact
+        return
+    if business.support_email:
+        yield f"mailto:{business.support_email}", business.support_email
+    if business.support_phone:
+        yield f"tel:{digits_of(business.support_phone)}", business.support_phone
+    if business.support_url:
+        yield business.support_url, business.support_url.removeprefix("https://").rstrip("/")
 
 
 def preview_text(link: PaymentLink) -> str:

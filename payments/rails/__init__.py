@@ -34,14 +34,19 @@ ACQUIRERS = {
     "sandbox": "payments.rails.sandbox.SandboxAcquirer",
     "iso8583": "payments.rails.iso8583.Iso8583Acquirer",
     "checkout": "connectors.checkout.cards.CheckoutAcquirer",
+    "paystack": "connectors.paystack.cards.PaystackAcquirer",
 }
+# Business days after a payment until its acquirer's money must be in our bank account. Others: one.
+SETTLES_AFTER = {"checkout": 2}
 BANKS = {
     "sandbox": "payments.rails.sandbox.SandboxBank",
     "http": "payments.rails.http_bank.HttpBank",
     "paystack": "connectors.paystack.payouts.PaystackBank",
 }
+# Providers that send a transfer back themselves, by the name of their connector, because they mask its sender's account.
+RETURNS = {"paystack_returns": "connectors.paystack.returns.PaystackReturns"}
 # Banks that never delete the reference of a transfer: an order that they don't find can be sent again at any age.
-KEEPS_REFERENCES = frozenset({"paystack"})
+KEEPS_REFERENCES = frozenset({"paystack", *RETURNS})
 
 
 class AnotherAccount(RailUnavailable):
@@ -75,8 +80,21 @@ def payout_bank(name: str, *, sent_to: SentTo | None = None) -> PayoutBank:
     :raises RailUnavailable: no bank is configured, or it is unavailable
     :raises AnotherAccount: the configured account is another one
     """
-    bank: PayoutBank = _available(BANKS, PayoutBank, name, sent_to)
+    if sent_to is not None and sent_to.connector in RETURNS:
+        name = sent_to.connector
+    bank: PayoutBank = _available(BANKS | RETURNS, PayoutBank, name, sent_to)
     return bank
+
+
+def sender_back(provider_account: str) -> PayoutBank:
+    """Return the connector that sends money back through a provider's account that received it.
+
+    :raises RailUnavailable: the provider isn't configured, or it is unavailable
+    :raises AnotherAccount: the configured account is another one
+    """
+    provider, _, account = provider_account.partition(":")
+    name = f"{provider}_returns"
+    return payout_bank(name, sent_to=SentTo(name, frozenset({f"{name}:{account}"})))
 
 
 def configured_acquirer(name: str) -> CardAcquirer:
@@ -112,7 +130,7 @@ def configured_bank(name: str) -> PayoutBank:
 def accounts(name: str) -> set[str]:
     """Return the accounts that the connectors with this name are configured for now."""
     found: set[str] = set()
-    for ours, protocol in ((ACQUIRERS, CardAcquirer), (BANKS, PayoutBank)):
+    for ours, protocol in ((ACQUIRERS, CardAcquirer), (BANKS | RETURNS, PayoutBank)):
         with suppress(RailUnavailable):
             made: Any = connector(ours.get(name, ""), protocol=protocol)
             found.add(made.account)

@@ -98,7 +98,7 @@ class HttpBank:
         log.error("old transfer not found at the bank", id=str(order.id))
         return RailAnswer(outcome=outcomes.PROCESSING)
 
-    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
+    def account_name(self, *, account_number: str, nip_code: str, given_name: str = "") -> str | None:
         if not self._enquiries.acquire(blocking=False):
             raise AnswerLost
         try:

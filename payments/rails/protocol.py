@@ -4,16 +4,19 @@ A rail is called outside any database transaction, after a row with our own refe
 definite answer it raises `AnswerLost`: the transaction stays pending and is queried later.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, Self
 from uuid import UUID
 
 from kit.connectors.capabilities import Capabilities
-from payments.rules.cards import Card
+from payments.rules.cards import Card, brand_of
 from payments.rules.outcomes import Outcome
+
+_CARD_DETAILS = re.compile(r"\d{6} \d{4} (0[1-9]|1[0-2]) \d{4}", re.ASCII)  # of masked cards
 
 
 class AnswerLost(Exception):
@@ -21,10 +24,10 @@ class AnswerLost(Exception):
 
 
 class NotReceived(Exception):
-    """The bank has no record of an order. It deletes none, so the order can be sent again, and is carried out once."""
+    """The rail has no record of an order. It deletes none, so the order can be sent again, and is carried out once."""
 
     def __init__(self, *, resend_after: timedelta) -> None:
-        """`resend_after` is how long the bank may not find an order that it has received."""
+        """`resend_after` is how long the rail may not find an order that it has received."""
         super().__init__("no record of the order")
         self.resend_after = resend_after
 
@@ -35,6 +38,10 @@ class CannotTell(Exception):
 
 class NoRecord(AnswerLost):
     """The acquirer knows no such authorisation at present. It may appear later."""
+
+
+class NotSent(AnswerLost):
+    """The order came too late to be sent, and is never sent."""
 
 
 class RateLimited(AnswerLost):
@@ -104,16 +111,39 @@ class CardCapabilities(Capabilities):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MaskedCard:
+    """A card that was entered on a provider's page, as far as the provider shows it and we may store it."""
+
+    brand: str
+    bin: str
+    last4: str
+    expiry_month: str
+    expiry_year: str
+
+    @classmethod
+    def read(cls, first_six: object, last_four: object, month: object, year: object) -> Self | None:
+        """Return the card of a provider's answer, or None if some of it is missing or malformed."""
+        details = f"{first_six} {last_four} {month} {year}"
+        if not _CARD_DETAILS.fullmatch(details):
+            return None
+        first, last, mm, yyyy = details.split()
+        return cls(brand=brand_of(first), bin=first, last4=last, expiry_month=mm, expiry_year=yyyy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RailAnswer:
     """A rail's answer: an outcome, and its identifiers of the transaction or operation.
 
     A pending outcome (10001) with an `action` means that the payer must act first. A pending outcome of a capture, void or
-    refund means that it was accepted: a later query tells its outcome. `acquirer_reference` is stored with every answer,
+    refund means that it was accepted: a later query returns its outcome. `acquirer_reference` is stored with every answer,
     pending ones too, and handed back in orders. With `must_be_reversed`, the outcome holds once the authorisation is
-    reversed: it was approved in part.
+    reversed: it was approved in part. A pending outcome with it means that more was approved than ordered.
     """
 
     outcome: Outcome
+    # False: a failure at a provider's page on which the payer can try again, so that it may still be charged.
+    is_final: bool = True
+    card: MaskedCard | None = None  # of a payment whose card was entered on the provider's page
     action: PayerAction | None = None
     must_be_reversed: bool = False
     acquirer_reference: str = ""  # the provider's own identifier, such as `pay_…`, at most 64 characters
@@ -121,9 +151,13 @@ class RailAnswer:
     acquirer_transaction_id: str = ""
     retrieval_reference_number: str = ""  # empty: ours stays
     merchant_descriptor: str = ""
+    cost: int | None = None  # what the provider charges us for it, if it says, in minor units
     expires_at: datetime | None = None  # of an authorisation; never later than our own limit
+    was_repeated: bool = False  # the order was sent twice, and the provider may carry out both
     # This call sent the order, and the bank accepted it: its account there isn't blocked.
     is_accepted: bool = False
+    # Of a pending refund: a sentence for staff, who must act before the provider can carry it out.
+    attention: str = ""
     # Why no further order is sent, for staff, although the bank has this one. As in `RailBlocked`.
     blocked_reason: str = ""
 
@@ -170,6 +204,8 @@ class CardOrder:
     descriptor: str
     is_partly_approved: bool = False  # the acquirer has approved a smaller amount
     acquirer_reference: str = ""  # the provider's own identifier, once it was told
+    # The provider's identifier of the order's payment, if only further payments of the order are meant.
+    beside: str = ""
     payer: Payer = Payer()
     is_on_our_page: bool = (
         False  # the payer is on a page of ours, where a redirect needs no request for 3-D Secure
@@ -188,6 +224,8 @@ class OperationOrder:
     system_trace_audit_number: str
     retrieval_reference_number: str
     acquirer_reference: str = ""  # the provider's own identifier of the operation, once it was told
+    # An earlier refund of the payment is pending. A provider that takes one at a time is sent this one after its end.
+    must_wait: bool = False
     created_at: datetime
 
 
@@ -203,6 +241,11 @@ class PayoutOrder:
     nip_code: str
     narration: str
     merchant_reference: str = ""  # for the bank's statements and support
+    # Of money that goes back through the provider that received it: that transfer's bank reference there.
+    received_as: str = ""
+    acquirer_reference: str = ""  # the provider's own identifier, once it was told
+    must_wait: bool = False  # as in OperationOrder
+    created_at: datetime | None = None
     # False for an order so old that the bank may have deleted it. `query` must not send it again.
     may_be_repeated: bool = True
     # The end of the sender's lease. A process that was suspended must not send the order later.
@@ -210,7 +253,11 @@ class PayoutOrder:
 
 
 class CardAcquirer(Protocol):
-    """Card payments and card checks. Every method but `is_available` may raise `AnswerLost`."""
+    """Card payments and card checks. Every method but `is_available` may raise `AnswerLost`.
+
+    One whose provider may carry out an order twice has `may_charge_twice = True`, and follows `CardOrder.beside` in `query`
+    and `reverse`.
+    """
 
     name: str  # stored with each transaction
     account: str  # stored too, such as `iso8583:host:port/institution/terminal`: only it is asked about the transaction
@@ -255,7 +302,19 @@ class CardAcquirer(Protocol):
         """Capture, void or refund."""
 
     def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        """Query the outcome of a capture, void or refund."""
+        """Query the outcome of a capture, void or refund.
+
+        :raises NotReceived: it has no record of a refund; the caller decides when `operate` sends it again
+        """
+
+
+class HostedPages(Protocol):
+    """What an acquirer has that takes cards on its own page (`CardCapabilities.hosted_only`). It gets no card number."""
+
+    page_of: str  # whose page it is, as payers know the provider
+
+    def open_page(self, order: CardOrder) -> RailAnswer:
+        """Open a page for a payment, and return the redirect to it. After `AnswerLost`, it is never shown."""
 
 
 class PayoutBank(Protocol):
@@ -280,5 +339,8 @@ class PayoutBank(Protocol):
         :raises NotReceived: the bank has no record; the caller decides when the order is sent again
         """
 
-    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
-        """Return the account holder's name (name enquiry), or None if there is no such account."""
+    def account_name(self, *, account_number: str, nip_code: str, given_name: str = "") -> str | None:
+        """Return the account holder's name (name enquiry), or None if there is no such account.
+
+        `given_name` is the one that the answer will be compared with. Only the sandbox's bank uses it.
+        """

@@ -108,8 +108,10 @@ class SandboxBank:
             return RailAnswer(outcome=refused)
         return RailAnswer(outcome=outcomes.COMPLETED, acquirer_transaction_id=_session_id(order.id))
 
-    def account_name(self, *, account_number: str, nip_code: str) -> str | None:
-        return sandbox_triggers.account_name(account_number)
+    def account_name(self, *, account_number: str, nip_code: str, given_name: str = "") -> str | None:
+        if given_name and account_number == sandbox_triggers.SILENT_ACCOUNT:
+            raise AnswerLost
+        return sandbox_triggers.account_name(account_number, given_name)
 
 
 def _session_id(order_id: UUID) -> str:

@@ -25,6 +25,19 @@ UNKNOWN_BRAND = "UNKNOWN"
 BRAND_NAMES = (*(name for name, _ in BRANDS), UNKNOWN_BRAND)
 
 
+# How pages write a brand, if not with a capital letter.
+_WRITTEN = {"AMEX": "American Express", "DINERS": "Diners Club", "JCB": "JCB", "UNIONPAY": "UnionPay"}
+
+
+def brand_name(brand: str) -> str:
+    """Return how pages write a brand.
+
+    >>> brand_name("VISA"), brand_name("AMEX"), brand_name(UNKNOWN_BRAND)
+    ('Visa', 'American Express', 'Card')
+    """
+    return "Card" if brand == UNKNOWN_BRAND else _WRITTEN.get(brand, brand.capitalize())
+
+
 def brand_of(number: str) -> str:
     """Return the brand of a card number, or UNKNOWN."""
     for brand, ranges in BRANDS:

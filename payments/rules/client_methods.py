@@ -43,9 +43,14 @@ BALANCE = Result("balance", ("currency", "available", "pending"))
 MOVEMENT = Result("movement", ("created_at", "kind", "amount"))
 BATCH = Result("batch", ("number", "status", "net"))
 UNAPPLIED = Result("transfer", ("id", "state", "amount"))
+BENEFICIARY = Result("beneficiary", ("status", "account_name"))
+PAYOUT_BATCH = Result("batch", ("status", "counts"))
+DISPUTE = Result("dispute", ("id", "stage", "status", "respond_by"))
+EVIDENCE = Result("item", ("id", "kind"))
 LINK = Result("link", ("status", "url"))
 CHECKOUT = Result("checkout", ("status", "payment_reference"))
 EVENT = Result("event", ("event_id", "event", "state"))
+ENDPOINT = Result("endpoint", ("id", "url", "enabled"))
 REQUEST = Result("request", ("at", "method", "target", "status"))
 SCENARIO = Result("scenario", ("name", "title"))
 EXAM = Result("exam", ("id", "state"))
@@ -129,8 +134,11 @@ def _is_argument(name: str) -> bool:
 
 PAYMENTS, PAYMENT_PATH = "/api/payments", "/api/payments/{reference}"
 ACCOUNTS, LINKS, UNAPPLIED_PATH = "/api/virtual-accounts", "/api/payment-links", "/api/unapplied-transfers"
+BENEFICIARIES, BATCHES = "/api/beneficiaries", "/api/payout-batches"
+ENDPOINTS = "/api/webhook-endpoints"
 CARD = {"request_type": "payment", "payment_method": "card"}
 VIRTUAL_ACCOUNT = {"request_type": "payment", "payment_method": "virtual_account"}
+DISPUTES = "/api/disputes"
 REFUND_FIELDS = ("reference", "amount", "reason", "destination")
 INDIVIDUAL = {"type": "static", "account_type": "individual"}
 BUSINESS = {"type": "static", "account_type": "business"}
@@ -168,6 +176,24 @@ METHODS: tuple[ClientMethod, ...] = (
     ClientMethod("unapplied_transfers.list", "GET", UNAPPLIED_PATH, UNAPPLIED, is_list=True, has_pages=True),
     ClientMethod("unapplied_transfers.credit", "POST", f"{UNAPPLIED_PATH}/{{id}}/credit", UNAPPLIED, takes=("reason",)),
     ClientMethod("unapplied_transfers.return_", "POST", f"{UNAPPLIED_PATH}/{{id}}/return", UNAPPLIED, takes=("reason", "destination")),
+    ClientMethod("payout_batches.create", "POST", BATCHES, PAYOUT_BATCH),
+    ClientMethod("payout_batches.list", "GET", BATCHES, PAYOUT_BATCH, is_list=True, has_pages=True),
+    ClientMethod("payout_batches.get", "GET", f"{BATCHES}/{{reference}}", PAYOUT_BATCH, takes=()),
+    ClientMethod("payout_batches.payouts", "GET", f"{BATCHES}/{{reference}}/payouts", LISTED_PAYMENT, is_list=True, has_pages=True),
+    ClientMethod("payout_batches.approve", "POST", f"{BATCHES}/{{reference}}/approve", PAYOUT_BATCH, takes=("accept", "as_far_as_balance")),
+    ClientMethod("payout_batches.cancel", "POST", f"{BATCHES}/{{reference}}/cancel", PAYOUT_BATCH, takes=()),
+    ClientMethod("payout_batches.retry", "POST", f"{BATCHES}/{{reference}}/retry", PAYOUT_BATCH, takes=()),
+    ClientMethod("beneficiaries.create", "POST", BENEFICIARIES, BENEFICIARY),
+    ClientMethod("beneficiaries.list", "GET", BENEFICIARIES, BENEFICIARY, is_list=True, has_pages=True),
+    ClientMethod("beneficiaries.get", "GET", f"{BENEFICIARIES}/{{reference}}", BENEFICIARY, takes=()),
+    ClientMethod("beneficiaries.update", "PATCH", f"{BENEFICIARIES}/{{reference}}", BENEFICIARY),
+    ClientMethod("beneficiaries.delete", "DELETE", f"{BENEFICIARIES}/{{reference}}", ANSWER, takes=()),
+    ClientMethod("disputes.list", "GET", DISPUTES, DISPUTE, is_list=True, has_pages=True),
+    ClientMethod("disputes.get", "GET", f"{DISPUTES}/{{id}}", DISPUTE, takes=()),
+    ClientMethod("disputes.add_evidence", "POST", f"{DISPUTES}/{{id}}/evidence", EVIDENCE, takes=("kind", "text")),
+    ClientMethod("disputes.remove_evidence", "DELETE", f"{DISPUTES}/{{id}}/evidence/{{item}}", ANSWER, takes=()),
+    ClientMethod("disputes.submit", "POST", f"{DISPUTES}/{{id}}/submit", DISPUTE, takes=("leave_out",)),
+    ClientMethod("disputes.accept", "POST", f"{DISPUTES}/{{id}}/accept", DISPUTE, takes=("amount",)),
     ClientMethod("payment_links.create", "POST", LINKS, LINK),
     ClientMethod("payment_links.list", "GET", LINKS, LINK, is_list=True, has_pages=True),
     ClientMethod("payment_links.get", "GET", f"{LINKS}/{{reference}}", LINK, takes=()),
@@ -178,11 +204,19 @@ METHODS: tuple[ClientMethod, ...] = (
     ClientMethod("events.list", "GET", "/api/events", EVENT, is_list=True, has_pages=True),
     ClientMethod("events.get", "GET", "/api/events/{event_id}", EVENT, takes=()),
     ClientMethod("events.resend", "POST", "/api/events/{event_id}/resend", EVENT, takes=("to",)),
+    ClientMethod("webhook_endpoints.create", "POST", ENDPOINTS, ENDPOINT),
+    ClientMethod("webhook_endpoints.list", "GET", ENDPOINTS, ENDPOINT, is_list=True, has_pages=True),
+    ClientMethod("webhook_endpoints.get", "GET", f"{ENDPOINTS}/{{id}}", ENDPOINT, takes=()),
+    ClientMethod("webhook_endpoints.update", "PATCH", f"{ENDPOINTS}/{{id}}", ENDPOINT),
+    ClientMethod("webhook_endpoints.delete", "DELETE", f"{ENDPOINTS}/{{id}}", ANSWER, takes=()),
+    ClientMethod("webhook_endpoints.rotate", "POST", f"{ENDPOINTS}/{{id}}/rotate", ENDPOINT, takes=("overlap_hours",)),
     ClientMethod("requests.list", "GET", "/api/requests", REQUEST, is_list=True, has_pages=True),
     ClientMethod("sandbox.scenarios", "GET", "/api/sandbox/scenarios", SCENARIO, takes=(), is_list=True),
     ClientMethod("sandbox.advance_payment", "POST", "/api/sandbox/advance", ADVANCED, takes=("payment",), positional=("payment",)),
+    ClientMethod("sandbox.advance_payout_batch", "POST", "/api/sandbox/advance", PAYOUT_BATCH, takes=("payout_batch",), positional=("payout_batch",)),
     ClientMethod("sandbox.advance_event", "POST", "/api/sandbox/advance", EVENT, takes=("event",), positional=("event",)),
     ClientMethod("sandbox.close_day", "POST", "/api/sandbox/advance", CLOSED_DAY, takes=("day",), positional=("day",)),
+    ClientMethod("sandbox.return_reserve", "POST", "/api/sandbox/advance", CLOSED_DAY, takes=("reserve",), positional=("reserve",)),
     ClientMethod("sandbox.exam", "POST", "/api/sandbox/exams", EXAM, takes=("target", "listener")),
     ClientMethod("sandbox.get_exam", "GET", "/api/sandbox/exams/{exam_id}", EXAM, takes=()),
     ClientMethod("sandbox.report_exam", "POST", "/api/sandbox/exams/{exam_id}/answers", EXAM, takes=("answers", "acted")),

@@ -1,6 +1,6 @@
-"""Merchant fees of successful transactions: basis points, a fixed part and a cap, in whole minor units.
+"""Merchant fees of successful transactions, and the tax on them, in whole minor units.
 
-Rules are per currency, because the fixed part and the cap are amounts.
+A fee has basis points, a fixed part and a cap. Rules are per currency, because the fixed part and the cap are amounts.
 
 >>> fee(CARD, 1_000_00), fee(CARD, 250_000), fee(CARD, 100_000_000)
 (1500, 13750, 200000)
@@ -10,9 +10,11 @@ Rules are per currency, because the fixed part and the cap are amounts.
 [13750, 9750, 9750]
 >>> FeeRule.from_snapshot(CARD.snapshot) == CARD
 True
+>>> charge(FeeRule(basis_points=150, tax_basis_points=750), 50_000)
+Charge(fee=750, tax=56, stamp_duty=0)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -28,6 +30,7 @@ class Flow(StrEnum):
     VIRTUAL_ACCOUNT = "virtual_account"
     PAYOUT = "payout"
     CARD_CHECK = "card_check"
+    SETTLEMENT = "settlement"  # payouts to the business's settlement account
 
 
 class InvalidFeeRule(ValueError):
@@ -39,7 +42,8 @@ class FeeRule:
     """Basis points of the amount, plus a fixed part, up to a cap.
 
     The fixed part is the price of the first of `steps` whose limit is at least the amount, or `fixed` if the
-    amount exceeds every limit. It is waived for amounts below `fixed_waived_below`.
+    amount exceeds every limit. It is waived for amounts below `fixed_waived_below`. The tax is a share of the fee,
+    charged in addition to it. Stamp duty is a fixed tax on outgoing amounts from `stamp_duty_from` on.
     """
 
     basis_points: int = 0
@@ -47,6 +51,9 @@ class FeeRule:
     fixed_waived_below: int = 0
     cap: int | None = None
     steps: tuple[tuple[int, int], ...] = ()  # (limit, price), both ascending
+    tax_basis_points: int = 0
+    stamp_duty: int = 0
+    stamp_duty_from: int = 0
 
     @property
     def snapshot(self) -> Snapshot:
@@ -69,8 +76,12 @@ class FeeRule:
         """
         if not 0 <= self.basis_points <= WHOLE:
             raise InvalidFeeRule(f"Basis points must lie between 0 and {WHOLE}.")
+        if not 0 <= self.tax_basis_points <= WHOLE:
+            raise InvalidFeeRule(f"Basis points of the tax must lie between 0 and {WHOLE}.")
         if min(self.fixed, self.fixed_waived_below, self.cap or 0) < 0:
             raise InvalidFeeRule("The fixed part, its waiver and the cap must not be negative.")
+        if min(self.stamp_duty, self.stamp_duty_from) < 0:
+            raise InvalidFeeRule("The stamp duty and the amount that it begins at must not be negative.")
         limits = [limit for limit, _ in self.steps]
         prices = [price for _, price in self.steps] + [self.fixed]
         if any(limit <= 0 for limit in limits) or limits != sorted(set(limits)):
@@ -79,7 +90,25 @@ class FeeRule:
             raise InvalidFeeRule("The prices of the steps and the fixed part after them must ascend.")
 
 
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a transaction costs its merchant, in minor units: our fee, the tax on it, and stamp duty on the amount."""
+
+    fee: int = 0
+    tax: int = 0
+    stamp_duty: int = 0
+
+    @property
+    def taxes(self) -> int:
+        return self.tax + self.stamp_duty
+
+    @property
+    def total(self) -> int:
+        return self.fee + self.taxes
+
+
 WHOLE = 10_000  # basis points
+NO_CHARGE = Charge()
 FREE = FeeRule()
 CARD = FeeRule(basis_points=150, fixed=10_000, fixed_waived_below=250_000, cap=200_000)
 VIRTUAL_ACCOUNT = FeeRule(basis_points=100, cap=30_000)
@@ -92,12 +121,14 @@ DEFAULTS = {
     Flow.VIRTUAL_ACCOUNT: VIRTUAL_ACCOUNT,
     Flow.PAYOUT: PAYOUT,
     Flow.CARD_CHECK: FREE,
+    Flow.SETTLEMENT: FREE,
 }
 PERCENTAGES = {
     Flow.CARD: FeeRule(basis_points=390),
     Flow.VIRTUAL_ACCOUNT: FeeRule(basis_points=100),
     Flow.PAYOUT: FeeRule(basis_points=100),
     Flow.CARD_CHECK: FREE,
+    Flow.SETTLEMENT: FREE,
 }
 
 
@@ -109,21 +140,52 @@ def default_rule(flow: Flow, currency: str) -> FeeRule | None:
 
 
 def fee(rule: FeeRule, amount: int) -> int:
-    """Apply a rule to an amount. Only the percentage part is rounded, half up."""
-    share = (amount * rule.basis_points + WHOLE // 2) // WHOLE
-    total = share + _fixed_part(rule, amount)
+    """Return the fee of an amount, without its tax. Only the percentage part is rounded, half up."""
+    total = _share(amount, rule.basis_points) + _fixed_part(rule, amount)
     return total if rule.cap is None else min(total, rule.cap)
 
 
-def withheld_fee(rule: FeeRule, amount: int) -> int:
-    """Apply a rule to incoming money. The fee never exceeds the amount."""
-    return min(fee(rule, amount), amount)
+def charge(rule: FeeRule, amount: int) -> Charge:
+    """Apply a rule to outgoing money, to which the charge is added.
+
+    >>> duty = FeeRule(stamp_duty=5_000, stamp_duty_from=1_000_000)
+    >>> [charge(duty, amount).stamp_duty for amount in (999_999, 1_000_000)]
+    [0, 5000]
+    """
+    duty = rule.stamp_duty if amount >= rule.stamp_duty_from else 0
+    return replace(_taxed(rule, fee(rule, amount)), stamp_duty=duty)
+
+
+def withheld_charge(rule: FeeRule, amount: int) -> Charge:
+    """Apply a rule to incoming money, from which the charge is withheld.
+
+    It never exceeds the amount: a fee that would is the largest one that leaves its tax.
+
+    >>> withheld_charge(FeeRule(fixed=10_000, tax_basis_points=750), 100)
+    Charge(fee=93, tax=7, stamp_duty=0)
+    """
+    most = (amount * WHOLE + WHOLE // 2 - 1) // (WHOLE + rule.tax_basis_points)
+    return _taxed(rule, min(fee(rule, amount), most))
+
+
+def _taxed(rule: FeeRule, net: int) -> Charge:
+    return Charge(net, _share(net, rule.tax_basis_points))
+
+
+def _share(amount: int, basis_points: int) -> int:
+    """Return a share of an amount, rounded half up."""
+    return (amount * basis_points + WHOLE // 2) // WHOLE
 
 
 def _fixed_part(rule: FeeRule, amount: int) -> int:
     if amount < rule.fixed_waived_below:
         return 0
     return next((price for limit, price in rule.steps if amount <= limit), rule.fixed)
+
+
+def without_duty(snapshot: Snapshot) -> Snapshot:
+    """Return the rule of what is exempt from stamp duty."""
+    return {name: value for name, value in snapshot.items() if not name.startswith("stamp_duty")}
 
 
 def flow_of(request_type: str, method: str) -> Flow:

@@ -56,6 +56,7 @@ PARTLY_APPROVED = Outcome("20013", "Declined - Approved in part only", "10", RET
 AUTHORISATION_EXPIRED = Outcome("20068", "Authorisation expired without capture")
 VOIDED = Outcome("20090", "Payment voided")
 CANCELLED = Outcome("20091", "Payment cancelled")  # before it was paid
+PAYOUT_REJECTED = Outcome("20092", "Payout rejected")  # by the business's second person or server
 
 # The merchant's own wallet, not the payer's account, so there is no gateway code.
 WALLET_TOO_LOW = Outcome(NOT_SUFFICIENT_FUNDS.code, "Payment failed")
@@ -97,6 +98,17 @@ def amount_mismatch(*, expected: int, received: int, currency: str) -> Outcome:
     )
 
 
+def another_amount(*, expected: int, currency: str) -> Outcome:
+    """Return the outcome of a transfer that the provider sent back, without saying how much it was.
+
+    >>> another_amount(expected=50_000, currency="NGN").summary
+    'Amount mismatch: expected 50000 NGN but received another amount'
+    """
+    return Outcome(
+        MISMATCH_CODE, f"Amount mismatch: expected {expected} {currency} but received another amount"
+    )
+
+
 def payout_failure(gateway_code: str) -> Outcome:
     """Return the outcome of a failed payout with the bank's two-digit code.
 
@@ -124,6 +136,7 @@ _EXPLAINED = (
     amount_mismatch(expected=50_000, received=40_000, currency="NGN"),
     VOIDED,
     CANCELLED,
+    PAYOUT_REJECTED,
 )
 
 

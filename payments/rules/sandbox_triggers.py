@@ -51,8 +51,12 @@ REFUND_AMOUNTS: dict[str, Outcome | Special] = {
 }
 PAYOUT_AMOUNTS = {ending: outcomes.payout_failure(ending) for ending in ("05", "07", "51", "61", "91")}
 
+DISPUTED_ENDING = "77"  # a card payment succeeds; POST /api/sandbox/advance has it disputed
+
 LOST_ANSWER_ACCOUNT = "0000000097"  # the answer to a payout to it is lost
 RETURNED_ACCOUNT = "0000000096"  # a payout to it succeeds; POST /api/sandbox/advance returns it
+OTHER_NAME_ACCOUNT = "0000000095"  # compared with a name, it belongs to another one
+SILENT_ACCOUNT = "0000000094"  # compared with a name, the enquiry isn't answered
 UNKNOWN_ACCOUNT = "0000000000"  # a name enquiry finds no account
 ONE_TIME_CODE = "123456"
 
@@ -84,13 +88,26 @@ def by_payout(amount: int, account_number: str) -> Outcome | None:
     return decided if isinstance(decided, Outcome) else None
 
 
-def account_name(account_number: str) -> str | None:
-    """Return the holder of an account for a name enquiry.
+def is_disputed(amount: int) -> bool:
+    """Return whether a card payment of this amount is disputed when it is advanced.
 
-    >>> account_name("0123456789"), account_name(UNKNOWN_ACCOUNT)
-    ('Sandbox Account 6789', None)
+    >>> is_disputed(10_077), is_disputed(9_977)
+    (True, False)
     """
-    return None if account_number == UNKNOWN_ACCOUNT else f"Sandbox Account {account_number[-4:]}"
+    return amount >= SMALLEST_TRIGGERING_AMOUNT and f"{amount % 100:02}" == DISPUTED_ENDING
+
+
+def account_name(account_number: str, given_name: str = "") -> str | None:
+    """Return the holder of an account for a name enquiry. Compared with a name, most accounts have that name.
+
+    >>> account_name("0123456789"), account_name(UNKNOWN_ACCOUNT), account_name("0123456789", "Ada Obi")
+    ('Sandbox Account 6789', None, 'Ada Obi')
+    """
+    if account_number == UNKNOWN_ACCOUNT:
+        return None
+    if given_name and account_number != OTHER_NAME_ACCOUNT:
+        return given_name
+    return f"Sandbox Account {account_number[-4:]}"
 
 
 def by_card(card_bin: str, last4: str) -> Outcome | Special | None:

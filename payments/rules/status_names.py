@@ -1,6 +1,9 @@
 """How pages name the statuses of payments, refunds, transfers and settlements. The API's names are the values."""
 
+import re
 from typing import Any
+
+from kit.money.money import money
 
 STATUS_NAMES = {
     "pending": "Pending",
@@ -24,6 +27,8 @@ SETTLEMENT_NAMES = {
 LINK_NAMES = {"active": "Active", "used_up": "Used up", "inactive": "Inactive", "expired": "Expired"}
 # An unapplied transfer waits for a decision.
 UNAPPLIED_NAMES = {"open": "Needs review", "returned": "Returned", "credited": "Credited"}
+# Which statuses its states look like.
+UNAPPLIED_STYLES = {"open": "needs_review", "returned": "reversed", "credited": "done"}
 # Failures with a name of their own, by response code.
 FAILURE_NAMES = {"20013": STATUS_NAMES["mismatch"], "20068": STATUS_NAMES["expired"]}
 # The API's summaries that pages say in other words.
@@ -35,6 +40,27 @@ OUTCOME_NAMES = {
 }
 
 
+_WITH_AMOUNTS = re.compile(
+    r"(?:Payment of|Amount mismatch: expected) \d+ [A-Z]{3}(?: but received \d+ [A-Z]{3}\b)?"
+)
+_AMOUNT = re.compile(r"(\d+) ([A-Z]{3})")
+
+
+def with_money(summary: str) -> str:
+    """Return a summary with its amounts as people read them. What follows them may be a name, which is kept.
+
+    >>> with_money("Amount mismatch: expected 50000 NGN but received 40000 NGN")
+    'Amount mismatch: expected NGN 500.00 but received NGN 400.00'
+    >>> with_money("Payment of 50000 NGN received from 7 NGN Ltd"), with_money("Payment completed")
+    ('Payment of NGN 500.00 received from 7 NGN Ltd', 'Payment completed')
+    """
+    found = _WITH_AMOUNTS.match(summary)
+    if found is None:
+        return summary
+    named = _AMOUNT.sub(lambda amount: money(int(amount[1]), amount[2]), found[0])
+    return f"{named}{summary[found.end() :]}"
+
+
 def outcome_name(summary: str, *, subject: str = "Payment") -> str:
     """Return what pages say for a summary of the API, which calls payouts and refunds by bank "Payment" too.
 
@@ -42,9 +68,13 @@ def outcome_name(summary: str, *, subject: str = "Payment") -> str:
     ('Insufficient funds', 'Expired card')
     >>> outcome_name("Payment failed", subject="Payout")
     'Payout failed'
+    >>> outcome_name("Amount mismatch: expected 50000 NGN but received another amount")
+    'Amount mismatch: expected NGN 500.00 but received another amount'
     """
     if summary.startswith("Payment "):
-        return summary.replace("Payment", subject, 1)
+        return with_money(summary).replace("Payment", subject, 1)
+    if summary.startswith("Amount mismatch"):
+        return with_money(summary)
     return OUTCOME_NAMES.get(summary) or summary.removeprefix("Declined - ")
 
 

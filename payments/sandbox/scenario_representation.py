@@ -51,7 +51,7 @@ SCENARIO = Answer(
     "A sequence of calls with a known end.",
     Field("name", TEXT, "Its name.", "payment.success"),
     Field("title", TEXT, "What happens.", "Card payment succeeds"),
-    Field("flow", open_list(["card", "virtual_account", "refund", "payout", "card_check"]), "What it is about.", "card"),
+    Field("flow", open_list(["card", "virtual_account", "refund", "payout", "card_check", "dispute"]), "What it is about.", "card"),
     Field("event", one_of(Event.labels), "The last event that it causes; null if it causes none.", "payment.success", lambda scenario: scenario.event.label if scenario.event else None, is_nullable=True),
     Field("changes", NAMED_TYPES, "Fields of the bodies that may be changed without changing the end, as `step.path`, and their JSON types.", {"pay.amount": "integer"}),
     Field("steps", ListOf(STEP), "The calls, in their order. In paths and bodies, `{{new}}` is a new reference and `{{step.path}}` a value of an earlier answer."),

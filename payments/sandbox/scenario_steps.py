@@ -16,6 +16,8 @@ from payments.rules.sandbox_triggers import ONE_TIME_CODE, TEST_CARDS
 Json: TypeAlias = Mapping[str, Any]
 
 PAYMENTS, ACCOUNTS, ADVANCE = "/api/payments", "/api/virtual-accounts", "/api/sandbox/advance"
+DISPUTES = "/api/disputes"
+BATCHES = "/api/payout-batches"
 NEW = "{{new}}"
 GOOD_CARD = "4084084084084081"
 AMOUNT = 250_000  # minor units; its last digits trigger nothing
@@ -105,10 +107,15 @@ def result(status: str, outcome: Outcome) -> Step:
     return get("result", f"{PAYMENTS}/{{{{pay.reference}}}}", Expected(200, status, outcome.code))
 
 
-def advance(status: str, outcome: Outcome, *, of: str = "pay") -> Step:
+def advance(status: str, outcome: Outcome, *, of: str = "pay", step: str = "advance") -> Step:
     """Return the step in which what the payment waits for happens now."""
     body = {"payment": f"{{{{{of}.reference}}}}"}
-    return post("advance", ADVANCE, body, Expected(200, status, outcome.code))
+    return post(step, ADVANCE, body, Expected(200, status, outcome.code))
+
+
+def dispute_step(step: str, path: str = "", body: Json | None = None, *, http_status: int = 200) -> Step:
+    """Return a call about the dispute that the step `advance` opened."""
+    return post(step, f"{DISPUTES}/{{{{advance.disputes.0.id}}}}{path}", body or {}, Expected(http_status))
 
 
 def open_dynamic_account() -> Step:
@@ -175,6 +182,37 @@ def pay_out(expect: Expected, *, amount: int = AMOUNT, account_number: str = "01
         "customer": customer,
     }
     return post("payout", PAYMENTS, body, expect)
+
+
+def make_batch(*, amount: int, account_number: str = "0123456789", step: str = "batch") -> Step:
+    """Return a payout batch of one payout."""
+    return _batch([_payout(1, amount=amount, account_number=account_number)], step=step)
+
+
+def make_two(*, failing: int) -> Step:
+    """Return a payout batch of one that fails by its amount, and one to the account of the step `account`."""
+    other = _payout(2, amount=AMOUNT, account_number="{{account.customer.account_number}}")
+    return _batch([_payout(1, amount=failing), other])
+
+
+def _payout(number: int, *, amount: int, account_number: str = "0123456789") -> Json:
+    customer = {"name": "Ada Obi", "account_number": account_number, "bank_code": "058"}
+    return {"reference": f"{NEW}-{number}", "amount": amount, "currency": CURRENCY, "customer": customer}
+
+
+def _batch(payouts: list[Json], *, step: str = "batch") -> Step:
+    body = {"reference": NEW, "title": "Suppliers", "payouts": payouts}
+    return post(step, BATCHES, body, Expected(201))
+
+
+def batch_step(step: str, operation: str, *, of: str = "batch", status: int = 200) -> Step:
+    """Return an approval, cancellation or retry of the batch of an earlier step."""
+    return post(step, f"{BATCHES}/{{{{{of}.reference}}}}/{operation}", {}, Expected(status))
+
+
+def advance_batch(step: str, *, of: str = "batch") -> Step:
+    """Return the step in which the accounts of a batch are checked, or its payouts sent, now."""
+    return post(step, ADVANCE, {"payout_batch": f"{{{{{of}.reference}}}}"}, Expected(200))
 
 
 def check_card(expect: Expected, **card: str) -> Step:

@@ -21,7 +21,9 @@ from payments.rules.outcomes import Outcome
 from payments.rules.sandbox_triggers import (
     CAPTURE_AMOUNTS,
     CARD_AMOUNTS,
+    DISPUTED_ENDING,
     LOST_ANSWER_ACCOUNT,
+    OTHER_NAME_ACCOUNT,
     PAYOUT_AMOUNTS,
     REFUND_AMOUNTS,
     RETURNED_ACCOUNT,
@@ -33,6 +35,7 @@ from payments.rules.status_names import outcome_name
 from payments.sandbox.scenario_steps import (
     AMOUNT,
     APPROVED,
+    BATCHES,
     CURRENCY,
     DECLINED,
     FAILED,
@@ -47,10 +50,15 @@ from payments.sandbox.scenario_steps import (
     Json,
     Step,
     advance,
+    advance_batch,
     arrive,
     await_transfer,
+    batch_step,
     check_card,
+    dispute_step,
     get,
+    make_batch,
+    make_two,
     open_dynamic_account,
     open_static_account,
     operate,
@@ -108,7 +116,9 @@ def scenarios() -> tuple[Scenario, ...]:
         *_transfers(),
         *_refunds(),
         *_payouts(),
+        *_payout_batches(),
         *_card_checks(),
+        *_disputes(),
     )
 
 
@@ -436,6 +446,59 @@ def _advanced_payout(name: str, title: str, first: Step, *, event: Event) -> Sce
     )
 
 
+def _payout_batches() -> Iterator[Scenario]:
+    """Yield batches whose payout fails: another one that is paid would be a duplicate of it for a day."""
+    ending, outcome = next(iter(PAYOUT_AMOUNTS.items()))
+    amount = SMALLEST_TRIGGERING_AMOUNT + int(ending)
+    yield _payout_batch(
+        "completed",
+        "Batch is checked, approved and sent, and its payout fails",
+        make_batch(amount=amount),
+        outcome=outcome,
+    )
+    yield _payout_batch(
+        "corrected",
+        "The bank has another name for an account, so the batch is cancelled and made again",
+        make_batch(amount=amount, account_number=OTHER_NAME_ACCOUNT, step="wrong_batch"),
+        advance_batch("check_wrong_batch", of="wrong_batch"),
+        batch_step("cancel_batch", "cancel", of="wrong_batch"),
+        make_batch(amount=amount),
+        outcome=outcome,
+    )
+    # An account that no other batch has paid within a day
+    yield _payout_batch(
+        "partly_failed",
+        "One of two payouts fails, and a new batch of it is made",
+        open_static_account(),
+        make_two(failing=amount),
+        outcome=outcome,
+        then=(batch_step("retry_failed", "retry", status=201),),
+    )
+
+
+def _payout_batch(
+    name: str, title: str, *made: Step, outcome: Outcome, then: tuple[Step, ...] = ()
+) -> Scenario:
+    return Scenario(
+        name=f"payout_batch.{name}",
+        title=title,
+        flow="payout",
+        steps=(
+            *made,
+            advance_batch("check_accounts"),
+            batch_step("approve_batch", "approve"),
+            advance_batch("send_payouts"),
+            *then,
+            get("payouts", f"{BATCHES}/{{{{batch.reference}}}}/payouts", Expected(200)),
+            get(
+                "result", f"{PAYMENTS}/{{{{payouts.data.0.reference}}}}", Expected(200, FAILED, outcome.code)
+            ),
+        ),
+        ends=End("result", FAILED, outcome),
+        event=Event.PAYOUT_BATCH_COMPLETED,
+    )
+
+
 def _card_checks() -> Iterator[Scenario]:
     yield _card_check("success", "Card is valid", outcomes.COMPLETED)
     expired = outcomes.EXPIRED_CARD
@@ -454,6 +517,42 @@ def _card_check(name: str, title: str, outcome: Outcome, **card: str) -> Scenari
         flow="card_check",
         steps=(check_card(Expected(201, status, outcome.code), **card),),
         ends=End("check", status, outcome),
+    )
+
+
+# Disputes ---------------------------------------------------------------------------------------------
+
+
+def _disputes() -> Iterator[Scenario]:
+    """Yield what becomes of a disputed card payment. The payment itself stays successful."""
+    yield _dispute("opened", "Card payment is disputed", event=Event.DISPUTE_OPENED)
+    decided = advance(SUCCESS, outcomes.COMPLETED, step="decide")
+    answered = {words: _answer_dispute(words) for words in ("win", "lose", "escalate")}
+    yield _dispute("answered", "You answer a dispute", *answered["win"], event=Event.DISPUTE_UPDATED)
+    yield _dispute("won", "Your answer to a dispute wins", *answered["win"], decided)
+    yield _dispute("lost", "Your answer to a dispute loses", *answered["lose"], decided)
+    yield _dispute("accepted", "You accept a dispute", dispute_step("accept", "/accept"))
+    yield _dispute("expired", "You don't answer a dispute in time", decided)
+    title = "Your answer wins, and the cardholder's bank takes the dispute to the next stage"
+    yield _dispute("escalated", title, *answered["escalate"], decided, event=Event.DISPUTE_OPENED)
+
+
+def _answer_dispute(words: str) -> tuple[Step, Step]:
+    """Return the steps in which a dispute is answered with the text that decides it."""
+    text = {"kind": "other", "text": words}
+    return dispute_step("evidence", "/evidence", text, http_status=201), dispute_step("submit", "/submit")
+
+
+def _dispute(name: str, title: str, *steps: Step, event: Event = Event.DISPUTE_CLOSED) -> Scenario:
+    completed = outcomes.COMPLETED
+    paid = pay(SUCCESS, amount=SMALLEST_TRIGGERING_AMOUNT + int(DISPUTED_ENDING))
+    return Scenario(
+        name=f"dispute.{name}",
+        title=title,
+        flow="dispute",
+        steps=(paid, advance(SUCCESS, completed), *steps, result(SUCCESS, completed)),
+        ends=End("result", SUCCESS, completed),
+        event=event,
     )
 
 

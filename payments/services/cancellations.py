@@ -1,4 +1,4 @@
-"""Cancel a payment that awaits its payer's 3-D Secure challenge or transfer.
+"""Cancel a payment that awaits its payer's 3-D Secure challenge or transfer, or a payout that wasn't sent yet.
 
 Lock order (decision 0002): session, transaction, ledger account.
 """
@@ -15,6 +15,7 @@ from payments.models import InvalidState, Transaction
 from payments.rules.outcomes import CANCELLED
 from payments.services import transitions
 from payments.services.intents import find, lock
+from payments.services.payouts import waiting_payouts
 from payments.services.state_descriptions import described
 from payments.services.transitions import Cause
 from virtual_accounts.models import Session
@@ -30,16 +31,19 @@ def cancel(
     cause: Cause = Cause.MERCHANT,
     clock: Callable[[], datetime] = database_now,
 ) -> IdempotentResult[Transaction]:
-    """Cancel a payment that awaits its payer: it fails with 20091. A cancelled payment is replayed.
+    """Cancel a payment that awaits its payer, or a payout that waits: it fails with 20091. It is replayed then.
 
     `cause` is who ends it: the merchant, or the payer on a page.
 
     The clock is read under the locks. A concurrent transfer, payer's answer or expiry therefore comes either before
     or after the cancellation.
 
-    :raises InvalidState: it doesn't await its payer, or its deadline has passed
+    :raises InvalidState: it doesn't await its payer, or its deadline has passed; or the payout was sent
     """
-    session_id = find(transaction_id).session_id
+    found = find(transaction_id)
+    if found.request_type == Transaction.RequestType.PAYOUT:
+        return waiting_payouts.cancel(transaction_id, now=clock())
+    session_id = found.session_id
     session = sessions.lock(session_id) if session_id else None
     transaction = lock(transaction_id)
     transaction.session = session

@@ -226,7 +226,13 @@ def _move(
 def end_session_of(transaction_id: UUID, *, now: datetime) -> None:
     """Expire the session whose deadline was moved, and its payment, in the same database transaction.
 
+    A session that a provider opened ends once the provider has been asked.
+
     The caller must still hold the row's lock, because expiry skips sessions locked by other processes.
     """
-    account_id = Session.objects.values_list("account", flat=True).get(payment=transaction_id)
+    session = Session.objects.get(payment=transaction_id)
+    if session.provider_account:
+        sessions.ask_provider(session, at=now, now=now)
+        return
+    account_id = session.account_id
     _expire_batch(now=now, limit=SESSIONS_AT_ONCE, without=set(), account_id=account_id)

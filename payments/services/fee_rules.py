@@ -18,7 +18,8 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import Tariff
-from payments.rules.fees import FREE, FeeRule, Flow, Snapshot, default_rule
+from payments.models.transactions import EXEMPT_FROM_DUTY
+from payments.rules.fees import FREE, FeeRule, Flow, Snapshot, default_rule, without_duty
 
 CACHED_FOR = 5.0  # seconds
 
@@ -33,15 +34,15 @@ class NoPrice(ValidationError):
         super().__init__({"currency": error(f"This isn't offered in {currency}.", "no_price")})
 
 
-def snapshot(business: Business, flow: Flow, currency: str) -> Snapshot:
-    """Return the rule for a new transaction of this business.
+def snapshot(business: Business, flow: Flow, currency: str, *, purpose: str = "") -> Snapshot:
+    """Return the rule for a new transaction of this business. Salaries have no stamp duty.
 
     :raises NoPrice: the flow isn't offered in the currency
     """
     found = _find(business, flow, currency)
     if found is None:
         raise NoPrice(currency)
-    return found
+    return without_duty(found) if purpose in EXEMPT_FROM_DUTY else found
 
 
 def snapshot_or_free(business: Business, flow: Flow, currency: str) -> Snapshot:

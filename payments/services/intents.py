@@ -94,7 +94,8 @@ def _insert_attempt(new: Transaction, attempt: Attempt, *, now: datetime) -> Non
 
 
 def _fee_rule(business: Business, fields: dict[str, Any]) -> Snapshot:
-    return fee_rules.snapshot(business, flow_of(fields["request_type"], fields["method"]), fields["currency"])
+    flow = flow_of(fields["request_type"], fields["method"])
+    return fee_rules.snapshot(business, flow, fields["currency"], purpose=fields.get("purpose", ""))
 
 
 def order_fields(request: dict[str, Any]) -> dict[str, Any]:

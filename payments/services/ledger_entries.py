@@ -2,15 +2,27 @@
 
 A refund is debited to pending settlement, even if its payment has been released. The balance may become negative and
 is netted in the next batch. A payout's fee is debited with its amount when it is accepted, credited with it when it
-fails, and earned when it is sent. A return after success credits only the amount, because the transfer was made.
+fails, and earned when it is sent. Its tax is debited by an entry of its own, which is a line of the wallet's statement.
+A return after success credits only the amount, because the transfer was made.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from uuid import UUID
 
 from ledger.models import Entry
 from ledger.services import Booking, Kind
-from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction, WatchedAuthorisation
+from payments.models import (
+    CardOperation,
+    PayoutReturn,
+    ReserveHold,
+    ReserveReturn,
+    SettlementBatch,
+    Transaction,
+    WatchedAuthorisation,
+)
+from payments.rules.fees import Charge
 from virtual_accounts.models import Transfer, UnclaimedTransfer
 
 
@@ -20,8 +32,9 @@ def card_captured(transaction: Transaction, *, now: datetime) -> Booking:
         Entry.Kind.CARD,
         {
             Kind.ACQUIRER_RECEIVABLE: -transaction.amount_captured,
-            Kind.PENDING_SETTLEMENT: transaction.amount_captured - transaction.fee,
+            Kind.PENDING_SETTLEMENT: transaction.amount_captured - transaction.charge.total,
             Kind.FEES: transaction.fee,
+            Kind.TAXES_PAYABLE: transaction.fee_tax,
         },
         now=now,
     )
@@ -47,8 +60,9 @@ def transfer_received(transaction: Transaction, *, now: datetime) -> Booking:
         Entry.Kind.VIRTUAL_ACCOUNT,
         {
             Kind.BANK_CLEARING: -transaction.amount,
-            Kind.PENDING_SETTLEMENT: transaction.amount - transaction.fee,
+            Kind.PENDING_SETTLEMENT: transaction.amount - transaction.charge.total,
             Kind.FEES: transaction.fee,
+            Kind.TAXES_PAYABLE: transaction.fee_tax,
         },
         now=now,
     )
@@ -56,14 +70,21 @@ def transfer_received(transaction: Transaction, *, now: datetime) -> Booking:
 
 def payout_accepted(transaction: Transaction, *, fee: int, is_covered: bool, now: datetime) -> Booking:
     """An accepted payout. `is_covered`: the wallet, less what the business owes, must cover it."""
-    taken = transaction.amount + fee
-    return _of(
-        transaction,
-        Entry.Kind.PAYOUT_ACCEPTED,
-        {Kind.WALLET: -taken, Kind.PAYOUTS_IN_FLIGHT: taken},
-        is_covered=is_covered,
-        now=now,
+    return _taken(
+        transaction, Entry.Kind.PAYOUT_ACCEPTED, transaction.amount + fee, is_covered=is_covered, now=now
     )
+
+
+def payout_taxed(transaction: Transaction, *, taxes: int, is_covered: bool, now: datetime) -> Booking:
+    """The taxes of an accepted payout, covered like the payout."""
+    return _taken(transaction, Entry.Kind.TAX, taxes, is_covered=is_covered, now=now)
+
+
+def _taken(
+    transaction: Transaction, kind: Entry.Kind, amount: int, *, is_covered: bool, now: datetime
+) -> Booking:
+    legs = {Kind.WALLET: -amount, Kind.PAYOUTS_IN_FLIGHT: amount}
+    return _of(transaction, kind, legs, is_covered=is_covered, now=now)
 
 
 def payout_sent(transaction: Transaction, *, now: datetime) -> Booking:
@@ -71,17 +92,18 @@ def payout_sent(transaction: Transaction, *, now: datetime) -> Booking:
         transaction,
         Entry.Kind.PAYOUT_SENT,
         {
-            Kind.PAYOUTS_IN_FLIGHT: -(transaction.amount + transaction.fee),
+            Kind.PAYOUTS_IN_FLIGHT: -(transaction.amount + transaction.charge.total),
             Kind.BANK_CLEARING: transaction.amount,
             Kind.FEES: transaction.fee,
+            Kind.TAXES_PAYABLE: transaction.charge.taxes,
         },
         now=now,
     )
 
 
-def payout_failed(transaction: Transaction, *, fee: int, to: Kind, now: datetime) -> Booking:
-    """A failed payout, back to the wallet. The return of unapplied money goes back to `UNAPPLIED`."""
-    taken = transaction.amount + fee
+def payout_failed(transaction: Transaction, *, charge: Charge, to: Kind, now: datetime) -> Booking:
+    """A failed payout, back to the wallet with its fee and tax. The return of unapplied money goes back to `UNAPPLIED`."""
+    taken = transaction.amount + charge.total
     return _of(
         transaction,
         Entry.Kind.PAYOUT_FAILED,
@@ -116,6 +138,14 @@ def suspense_out(money: UnclaimedTransfer | PayoutReturn, *, now: datetime, reas
     return _of_house(Entry.Kind.SUSPENSE_OUT, money, legs, now=now, note=reason)
 
 
+def suspense_written_off(money: UnclaimedTransfer | PayoutReturn, *, now: datetime, reason: str) -> Booking:
+    """Money that leaves suspense without an owner. A statement has it, or a break says that none does."""
+    given_up = {(Kind.WRITE_OFFS, ""): money.amount}
+    return _of_house(
+        Entry.Kind.SUSPENSE_OUT, money, {Kind.SUSPENSE: -1}, named=given_up, now=now, note=reason
+    )
+
+
 def late_charge_found(watch: WatchedAuthorisation, *, now: datetime) -> Booking:
     """A charge of a failed payment. The acquirer owes it to us, and we to the payer."""
     legs = {Kind.ACQUIRER_RECEIVABLE: -1, Kind.LATE_CHARGES: 1}
@@ -137,6 +167,18 @@ def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
         legs={Kind.PENDING_SETTLEMENT: -batch.net, Kind.WALLET: batch.net},
         at=now,
     )
+
+
+def reserve_held(hold: ReserveHold, *, now: datetime) -> Booking:
+    """A part of a released net, held back from the wallet."""
+    legs = {Kind.WALLET: -hold.amount, Kind.RESERVE: hold.amount}
+    return _of_reserve(Entry.Kind.RESERVE_HELD, hold, hold.pk, legs, now=now)
+
+
+def reserve_returned(returned: ReserveReturn, *, now: datetime, reason: str = "") -> Booking:
+    """What was held back, or a part of it, back in the wallet."""
+    legs = {Kind.RESERVE: -returned.amount, Kind.WALLET: returned.amount}
+    return _of_reserve(Entry.Kind.RESERVE_RETURNED, returned.hold, returned.pk, legs, now=now, note=reason)
 
 
 def unapplied_in(transfer: Transfer, *, now: datetime) -> Booking:
@@ -169,6 +211,20 @@ def unapplied_out(
     )
 
 
+def _of_reserve(
+    kind: Entry.Kind, hold: ReserveHold, cause: UUID, legs: dict[Kind, int], *, now: datetime, note: str = ""
+) -> Booking:
+    return Booking(
+        kind=kind,
+        cause=cause,
+        business_id=hold.business_id,
+        currency=hold.currency,
+        legs=legs,
+        at=now,
+        note=note,
+    )
+
+
 def _late_charge(
     kind: Entry.Kind, watch: WatchedAuthorisation, signs: dict[Kind, int], *, now: datetime
 ) -> Booking:
@@ -187,6 +243,7 @@ def _of_house(
     money: UnclaimedTransfer | PayoutReturn,
     signs: dict[Kind, int],
     *,
+    named: Mapping[tuple[Kind, str], int] = MappingProxyType({}),
     now: datetime,
     note: str = "",
 ) -> Booking:
@@ -196,6 +253,7 @@ def _of_house(
         business_id=None,
         currency=money.currency,
         legs={account: sign * money.amount for account, sign in signs.items()},
+        named_legs=named,
         at=now,
         note=note,
     )

@@ -143,6 +143,9 @@ def _apply(operation: CardOperation, outcome: Outcome, *, cause: Cause, now: dat
 def _finish_refund(refund: CardOperation, outcome: Outcome, *, cause: Cause, now: datetime) -> None:
     """Book a successful refund, or release the reserved amount of a failed one."""
     refund.transaction.finish_refund(refund.amount, succeeded=outcome.is_success, cause=cause, now=now)
+    if refund.transaction.amount_being_refunded:
+        waiting = refund.transaction.operations.filter(kind=Kind.REFUND, status=CardOperation.Status.PENDING)
+        waiting.update(next_query_at=now)  # one of them may be waiting for this one's end
     opt_in_events.publish_refund(refund, now=now)
     if outcome.is_success:
         ledger.book(ledger_entries.refunded(refund, now=now))

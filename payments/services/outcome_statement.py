@@ -30,8 +30,15 @@ transition AS (
 
 _PARTS = (_MOVE, delivery_statement.delivery_if("moved"))
 _RESULT = f"SELECT EXISTS (SELECT FROM moved), {delivery_statement.RESULT}"  # noqa: S608
-WITHOUT_ENTRY = f"{', '.join(_PARTS)} {_RESULT}"
-WITH_ENTRY = f"{', '.join((*_PARTS, ledger.entry_if('moved')))} {_RESULT}"
+
+
+def _short(statement: str) -> str:
+    """Return a statement without its indentation, which counts towards psycopg's limit."""
+    return " ".join(statement.split())
+
+
+WITHOUT_ENTRY = _short(f"{', '.join(_PARTS)} {_RESULT}")
+WITH_ENTRY = _short(f"{', '.join((*_PARTS, ledger.entry_if('moved')))} {_RESULT}")
 
 
 def stores_outcome_of(transaction: Transaction) -> bool:

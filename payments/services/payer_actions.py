@@ -39,6 +39,7 @@ def ask(
         "kind": action.kind,
         "prompt": action.prompt,
         "url": action.url,
+        "was_repeated": answer.was_repeated,
         "created_at": now,
     }
     challenge, is_first = Challenge.objects.get_or_create(transaction=transaction, defaults=first)
@@ -51,6 +52,26 @@ def ask(
         challenge.ask(action)
         if challenge.has_made_every_action:
             return
+    transaction.await_payer(answer, until=challenge_ends(challenge.created_at), cause=cause, now=now)
+
+
+def has_open_page(transaction: Transaction, *, now: datetime) -> bool:
+    """Return whether the payer may still act at the page of a provider. The time there ends with ours."""
+    challenge = Challenge.objects.filter(transaction=transaction, closed_at=None).first()
+    return challenge is not None and now < challenge_ends(challenge.created_at)
+
+
+@database.atomic
+def send_back(
+    transaction: Transaction, answer: RailAnswer, *, cause: Transition.Cause, now: datetime
+) -> None:
+    """Wait for the payer again, who came back from the provider's page without having paid, and may go there again.
+
+    :raises AlreadyTransitioned: another caller was first
+    """
+    require_current(transaction)
+    Challenge.objects.filter(transaction=transaction).update(passed_at=None)
+    challenge = Challenge.objects.get(transaction=transaction)
     transaction.await_payer(answer, until=challenge_ends(challenge.created_at), cause=cause, now=now)
 
 
@@ -78,12 +99,13 @@ def _can_be_shown(action: PayerAction) -> bool:
 
 
 def is_safe(url: str) -> bool:
-    """Return whether payers may be sent to an address: only by HTTPS, in the sandbox also to this machine."""
+    """Return whether payers may be sent to an address: only by HTTPS, to a simulator on this machine also without."""
     if len(url) > LONGEST_URL or not (url.isascii() and url.isprintable()) or " " in url:
         return False
     try:
         parts = urlsplit(url)
     except ValueError:
         return False
-    is_local = settings.SANDBOX and parts.scheme == "http" and parts.hostname == "127.0.0.1"
+    may_be_simulated = settings.SANDBOX or settings.SIMULATED_PROVIDERS
+    is_local = may_be_simulated and parts.scheme == "http" and parts.hostname == "127.0.0.1"
     return is_local or (parts.scheme == "https" and bool(parts.hostname) and parts.username is None)

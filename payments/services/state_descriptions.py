@@ -14,6 +14,8 @@ PENDING = {
     Awaiting.REVERSAL: "it is being reversed",
     Awaiting.PAYER: "it waits for the payer's 3-D Secure challenge",
     Awaiting.TRANSFER: "it waits for the payer's transfer",
+    Awaiting.APPROVAL: "it waits for approval by other members of the business",
+    Awaiting.SERVER: "it waits for the business's server",
     Awaiting.CAPTURE: "it is authorised and waits for a capture or void",
 }
 
@@ -25,6 +27,8 @@ def described(transaction: Transaction) -> str:
 
 
 def _more(transaction: Transaction) -> str:
+    if transaction.has_unknown_card and transaction.awaiting == Awaiting.PAYER:
+        return ": its payer is at the provider's page"
     if transaction.status == Status.PENDING:
         return f": {PENDING[Awaiting(transaction.awaiting)]}"
     if transaction.status == Status.FAILED:

@@ -23,9 +23,13 @@ def leaving(money: UnclaimedTransfer | PayoutReturn, *, reason: str, now: dateti
 
     The first is its arrival, which is only written if a host of the earlier release stored the row.
     """
-    if not money.is_bookable:
-        return []
-    return [
-        ledger_entries.suspense_in(money, now=now),
-        ledger_entries.suspense_out(money, now=now, reason=reason),
-    ]
+    return _out(money, ledger_entries.suspense_out(money, now=now, reason=reason), now=now)
+
+
+def written_off(money: UnclaimedTransfer | PayoutReturn, *, reason: str, now: datetime) -> list[Booking]:
+    """Return the entries that take money out of suspense without an owner, as `leaving` does."""
+    return _out(money, ledger_entries.suspense_written_off(money, now=now, reason=reason), now=now)
+
+
+def _out(money: UnclaimedTransfer | PayoutReturn, entry: Booking, *, now: datetime) -> list[Booking]:
+    return [ledger_entries.suspense_in(money, now=now), entry] if money.is_bookable else []

@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 from django.db import transaction as database
 
 from kit.db import clock
-from kit.db.prepared_statements import insert_and_find
+from kit.db.prepared_statements import insert
 from ledger import services as ledger
 from ledger.services import Booking, Kind
 from payments.metrics import CHECKOUT_STEPS, OUTCOMES
 from payments.models import AlreadyTransitioned, Transaction, Transition
-from payments.models.transactions import OUTCOME_FIELDS
+from payments.models.transactions import CARD_FIELDS, OUTCOME_FIELDS
 from payments.rails.protocol import RailAnswer
 from payments.representation import represent
 from payments.rules.events import event_of
-from payments.rules.fees import FeeRule, fee, withheld_fee
+from payments.rules.fees import NO_CHARGE, Charge, FeeRule, charge, withheld_charge
 from payments.rules.outcomes import AUTHENTICATION_FAILED, Outcome
 from payments.services import ledger_entries, outcome_statement, payer_actions, return_matching, watches
 from payments.services.checkouts import card_declines
@@ -63,8 +63,19 @@ def apply_answer(transaction: Transaction, answer: RailAnswer, *, cause: Cause, 
 def apply_outcome(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
     """Apply a definite answer, the rail's or that of staff, to a transaction that awaits its rail or a reversal.
 
+    A payment that may be charged a second time is watched from the same commit on.
+
     :raises AlreadyTransitioned: another caller was first
     """
+    if not watches.may_be_charged_twice(transaction, answer, cause=cause):
+        _apply_outcome(transaction, answer, cause=cause, now=now)
+        return
+    with database.atomic():
+        _apply_outcome(transaction, answer, cause=cause, now=now)
+        watches.watch_for_second_charge(transaction, now=now)
+
+
+def _apply_outcome(transaction: Transaction, answer: RailAnswer, *, cause: Cause, now: datetime) -> None:
     if transaction.awaiting not in {Transaction.Awaiting.RAIL, Transaction.Awaiting.REVERSAL}:
         raise AlreadyTransitioned
     if answer.action is not None and transaction.is_card_check and not transaction.redirect_url:
@@ -72,6 +83,8 @@ def apply_outcome(transaction: Transaction, answer: RailAnswer, *, cause: Cause,
         finish(transaction, AUTHENTICATION_FAILED, answer=answer, cause=cause, now=now)
     elif answer.action is not None:
         payer_actions.ask(transaction, answer, answer.action, cause=cause, now=now)
+    elif not answer.is_final and payer_actions.has_open_page(transaction, now=now):
+        payer_actions.send_back(transaction, answer, cause=cause, now=now)
     elif answer.must_be_reversed:
         transaction.await_reversal(query_at=now, partial_approval=answer, cause=cause, now=now)
     elif answer.outcome.is_success and not transaction.captures_at_once:
@@ -98,10 +111,10 @@ def finish(
 
     :raises AlreadyTransitioned: another caller was first
     """
-    cost = fee_of(transaction, captured=captured) if outcome.is_success else 0
+    cost = charge_of(transaction, captured=captured) if outcome.is_success else NO_CHARGE
     awaited = transaction.awaiting
     transition = transaction.set_outcome(
-        outcome, captured=captured, fee=cost, answer=answer, cause=cause, now=now
+        outcome, captured=captured, charge=cost, answer=answer, cause=cause, now=now
     )
     event, entry = _event(transaction), _ledger_entry(transaction, cause=cause, now=now)
     is_watched = watches.is_needed(transaction, awaited=awaited, answer=answer, cause=cause)
@@ -132,10 +145,11 @@ def _store(
 
     :raises AlreadyTransitioned: another caller was first
     """
-    finished.save_transition(OUTCOME_FIELDS, awaited=awaited)
-    endpoint = insert_and_find(transition, webhooks.ENDPOINT_OF, finished.business_id)
+    card = CARD_FIELDS if finished.payment_link_id is not None else ()  # it may have been entered elsewhere
+    finished.save_transition((*OUTCOME_FIELDS, *card), awaited=awaited)
+    insert(transition)
     if event is not None:
-        webhooks.publish_to(endpoint, event, now=now)
+        webhooks.publish(event, now=now)
     if is_watched:
         watches.open_watch(finished, now=now)
     card_declines.settle(finished, now=now)
@@ -201,7 +215,7 @@ def _ledger_entry(finished: Transaction, *, cause: Cause, now: datetime) -> Book
         if cause == Cause.FUNDING:  # nothing was taken from the wallet
             return None
         to = Kind.UNAPPLIED if refused_returns.is_refused_return(finished) else Kind.WALLET
-        return ledger_entries.payout_failed(finished, fee=fee_of(finished, captured=0), to=to, now=now)
+        return ledger_entries.payout_failed(finished, charge=charge_of(finished), to=to, now=now)
     if finished.is_card_payment and succeeded:
         return ledger_entries.card_captured(finished, now=now)
     if finished.is_transfer_payment and succeeded:
@@ -214,12 +228,12 @@ def _is_dynamic_mismatch(finished: Transaction) -> bool:
     return session is not None and session.status == session.Status.MISMATCH and not session.account.is_static
 
 
-def fee_of(transaction: Transaction, *, captured: int) -> int:
-    """Return the fee of a successful transaction, by the rule that was in force when it was created.
+def charge_of(transaction: Transaction, *, captured: int = 0) -> Charge:
+    """Return the fee of a successful transaction with its tax, by the rule that was in force when it was created.
 
-    The fee of a payout is added to its amount. The fee of a payment is withheld from it.
+    The charge of a payout is added to its amount. The charge of a payment is withheld from it.
     """
     rule = FeeRule.from_snapshot(transaction.fee_rule)
     if transaction.request_type == Transaction.RequestType.PAYOUT:
-        return fee(rule, transaction.amount)
-    return withheld_fee(rule, captured if transaction.is_card_payment else transaction.amount)
+        return charge(rule, transaction.amount)
+    return withheld_charge(rule, captured if transaction.is_card_payment else transaction.amount)

@@ -17,11 +17,11 @@ from iso4217 import Currency
 from payments.rails.iso8583 import answers
 from payments.rails.iso8583.messages import PURCHASE, RETURN, Message, answer_to
 from payments.rules import sandbox_triggers
-from payments.rules.bank_statement_parser import COLUMNS, IN, OUT
 from payments.rules.business_days import business_day
 from payments.rules.cards import has_expired
 from payments.rules.outcomes import EXPIRED_CARD, Outcome
 from payments.rules.sandbox_triggers import Special
+from payments.simulators.statement_lines import COLUMNS, IN, OUT
 
 APPROVED, INVALID, TOO_LARGE, ALREADY_REVERSED, NOT_FOUND = "00", "12", "13", "21", "25"
 
@@ -110,7 +110,7 @@ class AcquirerLedger:
         return {rrn: self.position(rrn) for rrn in list(self._by_rrn)}
 
     def statement(self) -> Iterator[str]:
-        """Yield the lines of the acquirer's statement, in the format of `reconcile`."""
+        """Yield the lines of the acquirer's statement as CSV, with amounts in minor units."""
         with self._lock:
             entries = list(self._entries.values())
         yield ",".join(COLUMNS)

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
+from kit.money.money import decimal_amount
 from payments.rails.bank_signing import (
     CLIENT_HEADER,
     SIGNATURE_HEADER,
@@ -23,10 +24,10 @@ from payments.rails.bank_signing import (
     request_signature,
 )
 from payments.rules import sandbox_triggers
-from payments.rules.bank_statement_parser import COLUMNS, IN, OUT
 from payments.rules.business_days import business_day
 from payments.simulators.fault_injection import ANSWER, Fault, FaultKind, UnknownFault
 from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, post, written
+from payments.simulators.statement_lines import COLUMNS, IN, OUT
 
 DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
 TOLERANCE = 300  # seconds between the two clocks
@@ -144,12 +145,14 @@ class BankLedger:
         }
 
     def statement(self) -> str:
-        """Return the bank's statement, in the format of `reconcile`."""
+        """Return the bank's statement as CSV, which `import_statement` reads by a mapping."""
         with self._lock:
             return "\n".join([",".join(COLUMNS), *self._lines])
 
     def _note(self, reference: str, amount: int, currency: str, direction: str) -> None:
-        self._lines.append(f"{reference},{amount},{currency},{_today()},{direction}")
+        self._lines.append(
+            f"{reference},{decimal_amount(amount, currency)},{currency},{_today()},{direction}"
+        )
 
     def all_paid(self) -> dict[str, int]:
         return {reference: self.paid(reference) for reference in list(self._transfers)}

@@ -1,9 +1,14 @@
-"""Format amounts in templates: {{ amount|money:currency }}."""
+"""Format amounts, account numbers and brands in templates: {{ amount|money:currency }}."""
 
 from django import template
 
+from kit.banks import grouped, groups
 from kit.money.money import figures, money
+from payments.rules.cards import brand_name
 
 register = template.Library()
 register.filter(money)
 register.filter(figures)
+register.filter(grouped)
+register.filter(groups)
+register.filter(brand_name)

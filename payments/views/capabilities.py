@@ -78,7 +78,7 @@ CAPABILITY = Answer(
     Field("captures_later", FLAG, "Whether `capture` may be `false`.", True, _of_connector("captures_later"), NONE, CARDS),
     Field("voids", FLAG, "Whether an authorised payment can be voided.", True, _of_connector("voids"), NONE, CARDS),
     Field("partial_refunds", FLAG, "Whether a part of a payment can be refunded.", True, _of_connector("partial_refunds"), NONE, CARDS),
-    Field("three_d_secure", open_list(ThreeDSecureSupport), "`on_request`: with `3ds.enabled`. `never`: not available. `provider_decides`: it can't be requested.", "on_request", _of_connector("three_d_secure"), NONE, CARDS),
+    Field("three_d_secure", open_list(ThreeDSecureSupport), "`on_request`: with `3ds.enabled`. `never`: not available. `provider_decides`: it can't be requested; `3ds.enabled` is refused unless an owner accepts that in Settings.", "on_request", _of_connector("three_d_secure"), NONE, CARDS),
     Field("expiry_duration", EXPIRY_DURATION, "The range of `expiry_duration`.", EXPIRY_DURATION.example(), _expiry_duration, omit=NONE, kinds=TRANSFERS),
     Field("minimum_amount", MINOR_UNITS, "The smallest `amount`. An owner can set a larger one in Settings.", 5_000, _minimum_amount, NONE, WITH_AMOUNTS),
     Field("maximum_amount", MINOR_UNITS, "The largest `amount`.", 999_999_999, _maximum_amount, NONE, WITH_AMOUNTS),

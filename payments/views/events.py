@@ -64,7 +64,8 @@ class ResendView(APIView):
         """Resend an event.
 
         With the same id and body, signed with your current key. Your endpoint gets one attempt, even if it is
-        disabled. In the sandbox, each listener that wants the event gets a further copy. The response is 409 `invalid_state` while an attempt is planned or in progress, if the event was
+        disabled. If a retry is planned, this is an extra attempt now, and the planned one stays. In the sandbox, each
+        listener that wants the event gets a further copy. The response is 409 `invalid_state` while an attempt is due or in progress, if the event was
         skipped or is a test event, and once its body has been purged. Don't repeat a call whose response you lost:
         look up the event instead.
         """
@@ -97,7 +98,7 @@ def _refusal(event: Delivery) -> str:
         return "The event's body was deleted at the end of its retention period."
     if event.state == Delivery.State.SKIPPED:
         return "The event was skipped: you unsubscribed from it, or disabled the endpoint for seven days."
-    return "An attempt is planned or in progress."
+    return "An attempt is due or in progress."
 
 
 def _find(request: Request, event_id: UUID) -> Delivery:

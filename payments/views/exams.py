@@ -12,16 +12,19 @@ from rest_framework.views import APIView
 from kit.api.operations import Success, ok, operation
 from kit.db import clock
 from merchants.api.api_requests import business_of, read_body
+from merchants.models import Business
 from merchants.people.access import Limit
 from merchants.people.attempt_limits import LimitReached
 from merchants.people.request_actors import key_acting
 from payments.api.exam_serializers import ExamAnswersSerializer, ExamSerializer
 from payments.sandbox.simulated_transfers import require_sandbox
 from payments.services.events.receiver_exams import examine_endpoint, examine_listener
+from webhooks.endpoints import endpoint_changes
 from webhooks.exams import exams
 from webhooks.exams.exam import ExamAnswer
 from webhooks.exams.exam_records import Exam
 from webhooks.exams.exam_representation import EXAM, represent_exam
+from webhooks.models import Endpoint
 
 
 class ExamsView(APIView):
@@ -37,7 +40,7 @@ class ExamsView(APIView):
         """Examine a webhook receiver (sandbox).
 
         Sends your receiver about thirty requests: genuine events, forgeries, and events that are unusual but legal.
-        With the target `endpoint`, the service sends them to your webhook URL. With `client`, the answer has the
+        With the target `endpoint`, the service sends them to a webhook endpoint, by default your first one. With `client`, the answer has the
         `requests`, signed with the key of one of your listeners: send them from your own machine, and report the
         answers within two minutes.
 
@@ -51,7 +54,8 @@ class ExamsView(APIView):
             if wanted["target"] == Exam.Target.CLIENT:
                 exam = examine_listener(business, wanted["listener"], actor=key_acting(request), now=now)
             else:
-                exam = examine_endpoint(business, actor=key_acting(request), now=now)
+                number = _number_of(business, wanted.get("endpoint_id"))
+                exam = examine_endpoint(business, number=number, actor=key_acting(request), now=now)
         except LimitReached as limit:
             detail = f"A business can start {limit.limit.slots} exams an hour."
             raise Throttled(limit.retry_after_seconds(now), detail) from None
@@ -86,6 +90,16 @@ class ExamAnswersView(APIView):
         if "acted" in reported:
             exams.note_acted(exam, reported["acted"])
         return Response(represent_exam(_find(request, exam_id)))
+
+
+def _number_of(business: Business, endpoint_id: str | None) -> int:
+    """Return the number of the endpoint with this id, by default the first one's."""
+    if endpoint_id is None:
+        return Endpoint.FIRST
+    found = endpoint_changes.find(business, UUID(endpoint_id))
+    if found is None:
+        raise NotFound
+    return found.number
 
 
 def _answers(reported: list[dict[str, Any]]) -> dict[int, ExamAnswer]:

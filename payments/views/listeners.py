@@ -34,7 +34,7 @@ from webhooks.models import USUAL_EVENTS, Listener
 class ListenersView(APIView):
     @operation(
         "beginListener",
-        {201: Success(LISTENER, "Begun.")} | ok(LISTENER, "It was live already and has the new `events`."),
+        ok(LISTENER, "It was live already and has the new `events`.") | {201: Success(LISTENER, "Begun.")},
         ListenerSerializer,
         problems="card_number_misplaced invalid_state",
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+from django.utils.module_loading import import_string
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,9 +23,12 @@ from payments.api.serializers import (
     AdvanceDaySerializer,
     AdvanceEventSerializer,
     AdvancePaymentSerializer,
+    AdvancePayoutBatchSerializer,
+    AdvanceReserveSerializer,
     AdvanceSerializer,
 )
 from payments.event_representation import EVENT, represent_event
+from payments.models import SettlementBatch
 from payments.representation import PAYMENT, SETTLEMENT, represent
 from payments.sandbox.scenario_representation import SCENARIO, SCENARIOS, VERSION
 from payments.sandbox.scenarios import scenarios
@@ -34,9 +38,20 @@ from payments.services.intents import find_of
 from payments.services.sandbox.sandbox_clock import Advanced, advance, advance_to_watch
 from payments.services.sandbox.sandbox_days import DayState, close_day
 from payments.services.sandbox.sandbox_events import advance_event
+from payments.services.sandbox.sandbox_reserves import advance_reserve
+from payments.services.sandbox.sandbox_settlement_accounts import pass_day, pass_waits
 from webhooks.models import Delivery
 
-ADVANCE_BODY = any_of("Advance", AdvancePaymentSerializer, AdvanceEventSerializer, AdvanceDaySerializer)
+# By name: payout batches are above this package.
+PAYOUT_BATCH: Answer = import_string("payout_batches.representation.PAYOUT_BATCH")
+ADVANCE_BODY = any_of(
+    "Advance",
+    AdvancePaymentSerializer,
+    AdvancePayoutBatchSerializer,
+    AdvanceEventSerializer,
+    AdvanceDaySerializer,
+    AdvanceReserveSerializer,
+)
 
 HAPPENED = Field("advanced", one_of(Advanced), "What happened.")
 ADVANCED_PAYMENT = PAYMENT.extended(
@@ -44,11 +59,16 @@ ADVANCED_PAYMENT = PAYMENT.extended(
 )
 CLOSED_DAY = Answer(
     "ClosedDay",
-    "What was settled, and your balances afterwards.",
-    Field("batches", ListOf(SETTLEMENT), "The new settlement batches.", value=itemgetter("batches")),
+    "What was settled or returned from the reserve, and your balances afterwards.",
+    Field(
+        "batches",
+        ListOf(SETTLEMENT),
+        "The new settlement batches, or the one of the reserve.",
+        value=itemgetter("batches"),
+    ),
     Field("balance", ListOf(BALANCE_OF_CURRENCY), "Every currency.", value=itemgetter("balance")),
 )
-ADVANCED = Union("AdvanceResult", "What was advanced.", ADVANCED_PAYMENT, EVENT, CLOSED_DAY)
+ADVANCED = Union("AdvanceResult", "What was advanced.", ADVANCED_PAYMENT, PAYOUT_BATCH, EVENT, CLOSED_DAY)
 
 
 class ScenariosView(OpenView):
@@ -70,9 +90,9 @@ class AdvanceView(APIView):
         "advanceSandbox", ok(ADVANCED, "What was advanced."), ADVANCE_BODY, problems="not_found invalid_state"
     )
     def post(self, request: Request) -> Response:
-        """Advance a payment, an event or the business day (sandbox).
+        """Advance a payment, a payout batch, an event, the business day or a reserve (sandbox).
 
-        Send exactly one of `payment`, `event` and `day`.
+        Send exactly one of `payment`, `payout_batch`, `event`, `day` and `reserve`.
 
         **`payment`** makes the next event that the payment is waiting for happen now, with all its usual effects. The
         response is the payment, and `advanced` is the event:
@@ -82,11 +102,23 @@ class AdvanceView(APIView):
         - `session`: the session of the virtual account expired (20068)
         - `question`: the acquirer or bank was queried for a lost answer: of the payment, a capture, void, refund or reversal
         - `return`: the bank returned a successful payout to account `0000000096`
+        - `approval`: the payout was not approved within 72 hours (20092)
+        - `server`: your server was asked about the payout. Repeat the call until its attempts are used up (20092)
+        - `dispute`: a successful card payment whose amount ends in 77 was disputed as `fraudulent`. Call it again, and the
+          dispute expires; after you have submitted your answer, the last text of evidence that is exactly `win`, `lose` or
+          `escalate` decides it
         - `watch`: with `until` only
+
+        `payment` may also be our `id` of the payment, or the `id` or case number of one of its disputes: then that case is
+        advanced. Otherwise the newest open dispute is.
 
         With `"until": "watch"`, a card payment that its acquirer doesn't know fails now (20030) instead of after 30 minutes,
         and is watched for 7 days. Repeat the call to have the acquirer queried again: a charge that it finds is voided or
         refunded. The sandbox's own acquirer always knows its payments, so this needs another one (`RAILS`).
+
+        **`payout_batch`** has the accounts of a batch checked now, sends a scheduled one now, asks your server about it
+        again, and ends the 72 hours for its approval and the 24 hours in which the rest waits for money. A batch that waits
+        for nothing stays as it is. The response is the batch.
 
         **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
         event then ends `dead`. The response is the event after the attempt, and takes at least one second. If your
@@ -95,6 +127,11 @@ class AdvanceView(APIView):
         **`day`** puts every successful payment that has no settlement batch into batches of its business day, today
         included, and moves these batches to `pending`, `approved`, `released` or `rejected`. The response has the new
         batches and your balances. Call it again to settle later payments of the same day; without any, `batches` is empty.
+        A change of your settlement account has then waited long enough. After `released`, your schedule pays out, whatever
+        day it is: the batches have `payout_reference`.
+
+        **`reserve`** returns what was held back of a released settlement, as if its days were over. The response has the
+        settlement and your balances. While you owe, nothing is returned (409 `invalid_state`).
 
         Of simultaneous calls, one advances the payment or the event. If nothing can be advanced, the response is 409
         `invalid_state`.
@@ -107,14 +144,23 @@ class AdvanceView(APIView):
 
 
 def _advance_payment(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
-    payment = find_of(business, wanted["payment"])
+    find_by_dispute = import_string("disputes.services.sandbox.find_payment")  # its app is above this one
+    payment = find_of(business, wanted["payment"]) or find_by_dispute(business, wanted["payment"])
     if payment is None:
         raise NotFound
     note_object(request, payment.request_type, payment.pk, payment.reference)
-    move = advance_to_watch if "until" in wanted else advance
-    advanced = move(payment, actor=key_acting(request))
+    if "until" in wanted:
+        advanced = advance_to_watch(payment, actor=key_acting(request))
+    else:
+        advanced = advance(payment, name=wanted["payment"], actor=key_acting(request))
     shown = find_of(business, payment.reference) or payment
     return represent(shown) | {HAPPENED.name: advanced.value}
+
+
+def _advance_payout_batch(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
+    move = import_string("payout_batches.services.sandbox.advance_by_reference")
+    shown: dict[str, Any] = move(business, wanted["payout_batch"], actor=key_acting(request))
+    return shown
 
 
 def _advance_event(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
@@ -128,11 +174,25 @@ def _advance_event(business: Business, wanted: dict[str, Any], request: Request)
 
 def _close_day(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
     made = close_day(business, DayState(wanted["day"]), actor=key_acting(request))
+    pass_waits(business, actor=key_acting(request))
+    if wanted["day"] == DayState.RELEASED:
+        pass_day(business)
     return CLOSED_DAY.represent({"batches": made, "balance": balances(business)})
+
+
+def _return_reserve(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
+    batch = SettlementBatch.objects.of(business).filter(pk=wanted["reserve"]).first()
+    if batch is None:
+        raise NotFound
+    note_object(request, ObjectKind.SETTLEMENT, batch.pk)
+    advance_reserve(batch, actor=key_acting(request))
+    return CLOSED_DAY.represent({"batches": [batch], "balance": balances(business)})
 
 
 _ADVANCES: dict[str, Callable[[Business, dict[str, Any], Request], dict[str, Any]]] = {
     "payment": _advance_payment,
+    "payout_batch": _advance_payout_batch,
     "event": _advance_event,
     "day": _close_day,
+    "reserve": _return_reserve,
 }

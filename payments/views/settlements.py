@@ -16,6 +16,7 @@ from merchants.api.api_requests import ObjectKind, business_of, note_object
 from payments import representation as answers
 from payments.api.filters import SettlementFilterSerializer
 from payments.models import SettlementBatch, SettlementBatchQuerySet
+from payments.models.batches import SHOWN_WITH
 from payments.services.settlement.batch_statements import NumberedLine, StatementLines
 
 
@@ -52,7 +53,7 @@ class SettlementView(APIView):
 
 def _settlements(request: Request) -> SettlementBatchQuerySet:
     batches: SettlementBatchQuerySet = SettlementBatch.objects.of(business_of(request))
-    return batches.prefetch_related("transitions")
+    return batches.prefetch_related(*SHOWN_WITH)
 
 
 def _represent_item(numbered: NumberedLine) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from kit.api.operations import done, operation, page
 from kit.api.pagination import page_of
 from kit.api.replays import IdempotentResult, done_or_replayed
 from kit.db import clock
-from merchants.api.api_requests import ObjectKind, business_of, note_object, read_body
+from merchants.api.api_requests import ObjectKind, business_of, key_of, note_object, read_body
 from merchants.people.request_actors import key_acting
 from payments import representation as answers
 from payments.api.filters import UnappliedFilterSerializer
 from payments.api.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
+from payments.services.payouts.makers import Maker
 from payments.services.transfers import api_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
@@ -69,14 +70,15 @@ class ReturnUnappliedView(APIView):
         ReturnUnappliedSerializer,
         problems=(
             "key_may_not_decide destination_required not_allowed_here unsupported_currency "
-            "invalid_state rail_unavailable"
+            "invalid_state payouts_frozen beneficiary_blocked rail_unavailable"
         ),
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Return an unapplied transfer to its sender.
 
         The return is a payout without a fee: look it up by `return_reference`. If the bank refuses that
-        payout, the money is in your wallet.
+        payout, the transfer is unapplied and open again. A return to a `destination` waits for approval where
+        payouts of your business do: the payout then has `awaiting_approval: true`.
 
         Needs a key with full access. Your business must also allow API keys to decide about unapplied transfers, which is off
         by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the
@@ -89,6 +91,7 @@ class ReturnUnappliedView(APIView):
             unapplied_id=id,
             reason=wanted["reason"],
             destination=wanted.get("destination"),
+            maker=Maker.of_key(key_of(request)),
         )
 
 

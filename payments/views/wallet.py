@@ -7,6 +7,7 @@ from rest_framework.views import APIView
 from kit.api.fields.answer_fields import (
     BALANCE,
     CURRENCY,
+    EMPTY,
     MOMENT,
     NONE,
     TEXT,
@@ -36,10 +37,11 @@ MOVEMENT = Answer(
     Field(
         "reference",
         TEXT,
-        "Your reference of the payout; else the id of the settlement, unapplied transfer or top-up.",
+        "Your reference of the payout, also of its tax; else the id of the settlement, unapplied transfer, top-up or journal.",
         "salary-2026-01",
         "cause.reference",
     ),
+    Field("reason", TEXT, "Why staff booked a `journal`, in plain words.", "Correction: Fee charged twice", omit=EMPTY),
     Field("created_at", MOMENT, "When it was booked.", "2026-01-31T08:00:00.000Z", "posting.entry.at"),
 )  # fmt: skip
 MOVEMENTS_PAGE = page_of(

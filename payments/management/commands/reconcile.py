@@ -1,178 +1,158 @@
 import sys
-from argparse import ArgumentParser
+from argparse import Action, ArgumentParser
 from collections.abc import Iterable
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from cash.models import BankAccount, Break
 from kit.api.fields.strict_fields import CURRENCIES
 from kit.db import clock
-from kit.money.money import money
+from kit.money.money import money, signed_money
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from merchants.people.audit import Actor
-from payments.models import Reconciliation, ReconciliationLine
-from payments.rules import bank_statement_parser
-from payments.services.reconciliation import reconciliation
-from payments.services.reconciliation.reconciliation import Finding, Report
+from payments.rules.business_days import read_day
+from payments.services.reconciliation import breaks, provider_statements, report
+from payments.services.reconciliation.provider_statements import Unread
+from payments.services.reconciliation.report import AccountReport
 
-Result = ReconciliationLine.Result
-LONGEST_ACTOR = 254  # characters, the column's length
-LARGEST_FILE = 256 * 1024 * 1024  # bytes
-EXAMPLE = "manage.py reconcile --file acquirer.csv --source acquirer --from 2026-01-01 --to 2026-01-31"
-LABELS = {
-    Result.DIFFERENT: "different",
-    Result.MISSING_HERE: "missing here",
-    Result.MISSING_THERE: "missing there",
-}
+EXAMPLE = "manage.py reconcile --from 2026-01-01 --to 2026-01-31 --account gtbank"
+ACTOR = Actor(name="reconcile")
+ENDED = ("--file", "--source", "--apply", "--by")
+
+
+class Ended(Action):
+    """An option of earlier releases."""
+
+    def __call__(self, _parser: Any, _namespace: Any, _values: Any, option: str | None = None) -> None:
+        raise CommandError(
+            f"{option} has ended. Import the statement with manage.py import_statement --account NAME --file F, then "
+            f"report it with --from D --to D [--currency C] [--account NAME] [--connector NAME].\nExample: {EXAMPLE}",
+            returncode=2,
+        )
 
 
 class Command(DocumentCommand):
     help = (
-        "Compare a statement of the acquirer or the bank with the ledger, by reference, amount and day. The "
-        "file is CSV with the columns reference, amount (minor units), currency, day (YYYY-MM-DD) and "
-        "direction (in or out). Nothing is changed. --apply records the result and moves no money. Exits with 1 "
-        "if anything differs, and with 2 if a line is invalid: invalid lines are listed, the others are compared, "
-        "and nothing is recorded. "
-        f"Example: {EXAMPLE}"
+        "Report what the statements of our bank accounts and the ledger say of a period: per account opening and closing "
+        "balance, what was matched, and the breaks. It first matches what is new; with --connector, it first requests the "
+        "statements of days that have none from the provider. Exits with 1 if there are breaks, gaps or days that couldn't "
+        f"be read, and with 2 if no bank account is asked about. Example: {EXAMPLE}"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--file", required=True, type=Path, help="the statement")
+        parser.add_argument("--from", dest="first", metavar="D", help="the first day (required)")
+        parser.add_argument("--to", dest="last", metavar="D", help="the last day (required)")
+        parser.add_argument("--currency", metavar="C", default="", help="report this currency only")
+        parser.add_argument("--account", metavar="NAME", default="", help="report this bank account only")
         parser.add_argument(
-            "--source",
-            choices=Reconciliation.Source.values,
-            default=Reconciliation.Source.BOTH.value,
-            help="who issued the statement; decides which ledger lines must be on it (default: both)",
+            "--connector", metavar="NAME", default="", help="report the accounts of this connector"
         )
-        parser.add_argument("--from", dest="first", metavar="D", help="the first business day (required)")
-        parser.add_argument("--to", dest="last", metavar="D", help="the last business day (required)")
-        parser.add_argument("--currency", metavar="C", help="compare this currency only (default: all)")
-        parser.add_argument("--apply", action="store_true", help="record the result")
-        parser.add_argument("--by", default="reconcile", metavar="WHO", help="the name to record")
+        for option in ENDED:
+            parser.add_argument(
+                option, action=Ended, nargs="?", help="ended; import_statement reads statements"
+            )
         super().add_arguments(parser)
 
     def handle(
         self,
         *,
-        file: Path,
-        source: str,
         first: str | None,
         last: str | None,
-        currency: str | None,
-        apply: bool,
-        by: str,
+        currency: str,
+        account: str,
+        connector: str,
         json: bool,
-        **options: Any,
+        **_: Any,
     ) -> None:
-        first_day, last_day = _period(first, last)
-        if currency is not None and currency not in CURRENCIES:
+        first_day, last_day = _day("--from", first), _day("--to", last)
+        if first_day > last_day:
+            raise CommandError(f"--from must not be after --to.\nExample: {EXAMPLE}", returncode=2)
+        if currency and currency not in CURRENCIES:
             raise CommandError("--currency must be a code of ISO 4217, such as NGN.", returncode=2)
-        content = _read(file)
-        if not by.strip() or len(by) > LONGEST_ACTOR:
-            raise CommandError(f"--by must have 1 to {LONGEST_ACTOR} characters.", returncode=2)
-        try:
-            statement = bank_statement_parser.read(content)
-        except bank_statement_parser.InvalidStatement as wrong:
-            raise CommandError(f"{file.name} was not compared:\n{wrong}", returncode=2) from None
-        report = reconciliation.compare(
-            statement.rows,
-            source=Reconciliation.Source(source),
-            first=first_day,
-            last=last_day,
-            currency=currency,
-        )
-        recorded = None
-        if apply and not statement.errors:
-            recorded = reconciliation.record(
-                report, file_name=file.name, content=content, actor=Actor(name=by), now=clock.now()
-            )
-        not_compared = {"wrong_lines": statement.wrong_lines, "errors": list(statement.errors)}
-        self.show(_document(report, recorded) | not_compared, as_json=json)
-        if statement.errors:
-            lines = counted(statement.wrong_lines, "line was", "lines were")
-            errors = "\n".join(statement.errors)
+        found = report.accounts(name=account, currency=currency, connector=connector)
+        if not found:
             raise CommandError(
-                f"{lines} invalid and not compared. The others were compared:\n{errors}", returncode=2
+                "No bank account matches, so nothing was compared. Add it in the administration.",
+                returncode=2,
             )
-        if not report.is_clean:
+        unread = {each.pk: _fetch(each, first_day, last_day) for each in found if connector}
+        for each in found:
+            breaks.update(each, now=clock.now())
+        reports = [report.of_period(each, first_day, last_day) for each in found]
+        document = {"first_day": first_day.isoformat(), "last_day": last_day.isoformat()}
+        shown = [_shown(each, unread.get(each.account.pk)) for each in reports]
+        self.show(document | {"accounts": shown}, as_json=json)
+        if any(unread.values()) or not all(each.is_clean for each in reports):
             sys.exit(1)
 
     def lines(self, document: Document) -> Iterable[str]:
-        for result, words in LABELS.items():
-            for one in document[result]:
-                where = f"line {one['line']}" if one["line"] else one["kind"]
-                what = "".join(
-                    f"  {name}: {_side(name, there, one)} there, {_side(name, here, one)} here"
-                    for name, (there, here) in one["differences"].items()
-                )
+        for one in document["accounts"]:
+            currency = one["currency"]
+            yield (
+                f"{one['account']}  {currency}  opening {_balance(one['opening'], currency)}  "
+                f"closing {_balance(one['closing'], currency)}  {one['matched']:,} matched, "
+                f"{money(one['matched_amount'], currency)}  {counted(len(one['breaks']), 'break')}"
+            )
+            for each in one["unread"]:
+                yield f"    not read from {each['day']}: {each['reason']}"
+            for each in one["gaps"]:
+                yield f"    gap: a statement is missing between {each['after']} and {each['before']}"
+            for each in one["breaks"]:
                 yield (
-                    f"{words:>13}  {where}  {one['reference']}  {one['day']}  {one['direction']}"
-                    f"  {money(one['amount'], one['currency'])}{what}"
+                    f"    {each['kind_in_words'].lower()}: {each['reference'] or 'no reference'}  {each['since']}"
+                    f"  bank {money(each['bank'], currency)}  ledger {money(each['ledger'], currency)}"
+                    f"  {signed_money(each['difference'], currency)}"
                 )
-        counts = document["counts"]
-        yield (
-            f"{document['first_day']} to {document['last_day']}: {counts['matched']:,} matched, "
-            f"{counts['different']:,} different, {counts['missing_here']:,} missing here, "
-            f"{counts['missing_there']:,} missing there."
-        )
-        yield f"Recorded as {document['recorded']}." if document["recorded"] else "Nothing was recorded."
-
-
-def _period(first: str | None, last: str | None) -> tuple[date, date]:
-    days = [_day("--from", first), _day("--to", last)]
-    if days[0] > days[1]:
-        raise CommandError(f"--from must not be after --to.\nExample: {EXAMPLE}", returncode=2)
-    return days[0], days[1]
 
 
 def _day(option: str, text: str | None) -> date:
-    cell = bank_statement_parser.CELLS["day"]
-    day: date | None = cell.read(text or "")
+    day = read_day(text or "")
     if day is None:
-        raise CommandError(f"{option} must be {cell.says}.\nExample: {EXAMPLE}", returncode=2)
+        raise CommandError(f"{option} must be a day, such as 2026-01-31.\nExample: {EXAMPLE}", returncode=2)
     return day
 
 
-def _side(name: str, value: Any, finding: Document) -> str:
-    """Return one side of a difference, with an amount formatted as money."""
-    return money(value, finding["currency"]) if name == "amount" else str(value)
+def _balance(balance: int | None, currency: str) -> str:
+    return "unknown" if balance is None else money(balance, currency)
 
 
-def _read(file: Path) -> bytes:
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise CommandError(f"{file} is larger than {LARGEST_FILE // 2**20} MiB.", returncode=2)
-        return file.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "invalid file name"
-        raise CommandError(f"{file} cannot be read: {reason}.", returncode=2) from None
+def _fetch(account: BankAccount, first: date, last: date) -> Unread | None:
+    """Import what the account's provider reports of days without a statement, if it can be asked."""
+    if not provider_statements.offers_statements(account):
+        return None
+    return provider_statements.import_missing(account, first, last, actor=ACTOR, now=clock.now())
 
 
-def _document(report: Report, recorded: Reconciliation | None) -> Document:
+def _shown(one: AccountReport, unread: Unread | None) -> Document:
     return {
-        "source": report.source.value,
-        "currency": report.currency,
-        "first_day": report.first_day.isoformat(),
-        "last_day": report.last_day.isoformat(),
-        "counts": report.counts,
-        **{result.value: [_shown(one) for one in report.of(result)] for result in LABELS},
-        "recorded": str(recorded.pk) if recorded else None,
+        "account": one.account.name,
+        "currency": one.account.currency,
+        "opening": one.opening,
+        "closing": one.closing,
+        "matched": one.matched,
+        "matched_amount": one.matched_amount,
+        "unread": [{"day": unread.day.isoformat(), "reason": unread.reason}] if unread else [],
+        "breaks": [_break(each) for each in one.breaks],
+        "gaps": [
+            {"after": before.last_day.isoformat(), "before": after.first_day.isoformat()}
+            for before, after in one.gaps
+        ],
     }
 
 
-def _shown(found: Finding) -> Document:
-    side = found.side
+def _break(each: Break) -> Document:
     return {
-        "line": found.row.line if found.row else None,
-        "reference": reconciliation.reference_of(found),
-        "kind": found.entry.kind if found.entry else None,
-        "id": str(found.entry.id) if found.entry else None,
-        "amount": side.amount,
-        "currency": side.currency,
-        "day": side.day.isoformat(),
-        "direction": side.direction,
-        "differences": found.differences,
+        "id": each.pk,
+        "kind": each.kind,
+        "kind_in_words": each.get_kind_display(),
+        "reference": each.reference,
+        "item_kind": each.item_kind,
+        "item": str(each.item) if each.item else None,
+        "since": each.since.isoformat(),
+        "bank": each.bank_amount,
+        "ledger": each.ledger_amount,
+        "difference": each.difference,
     }

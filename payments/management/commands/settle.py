@@ -69,6 +69,7 @@ class Command(DocumentCommand):
             yield (
                 f"{one['day']}  {one['currency']}  business {one['business']}  {counted(one['payments'], 'payment'):>16}"
                 f"  gross {_figure(one, 'gross')}  fees {_figure(one, 'fees')}"
+                + (f"  taxes {_figure(one, 'taxes')}" if one["taxes"] else "")
                 + (
                     ""
                     if document["dry_run"]
@@ -104,6 +105,7 @@ def _found(one: batches.Due) -> Document:
         "payments": one.payments,
         "gross": one.gross,
         "fees": one.fees,
+        "taxes": one.taxes,
     }
 
 
@@ -118,6 +120,7 @@ def _shown(batch: SettlementBatch) -> Document:
         "payments": batch.payments_count,
         "gross": batch.gross,
         "fees": batch.fees,
+        "taxes": batch.taxes,
         "refunds": batch.refunds,
         "brought_forward": batch.brought_forward,
         "net": batch.net,

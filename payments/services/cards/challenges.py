@@ -53,11 +53,11 @@ def answer(*, challenge: Challenge, kind: ActionKind, value: Mapping[str, str], 
         raise NotSent from None
     transaction = _begin(challenge, kind, now=now)
     order = card_order(transaction)
-    answered = first_calls.answer_to(lambda: _send(acquirer, order, kind, value), about=transaction)
+    answered = first_calls.answer_to(
+        lambda: _send(challenge, acquirer, order, kind, value, now=now), about=transaction
+    )
     if answered is not None and answered.action is not None and challenge.is_same(answered.action):
         return _count_wrong_input(challenge, transaction, answered, now=now)
-    if answered is None or answered.action is None:
-        _pass(challenge, answered, now=now)
     if answered is None:
         return transaction
     return transitions.apply_answer(transaction, answered, cause=Cause.PAYER, now=clock.now())
@@ -112,7 +112,33 @@ def _begin(challenge: Challenge, kind: ActionKind, *, now: datetime) -> Transact
     return transaction
 
 
-def _send(acquirer: CardAcquirer, order: CardOrder, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
+def _send(
+    challenge: Challenge,
+    acquirer: CardAcquirer,
+    order: CardOrder,
+    kind: ActionKind,
+    value: Mapping[str, str],
+    *,
+    now: datetime,
+) -> RailAnswer:
+    """Send an input, and store whether the payer has passed, while the transaction is leased still.
+
+    A query that began before that would be answered as if nothing had been entered, and ask the payer again.
+
+    :raises AnswerLost: the acquirer gave no definite answer, or the connector failed
+    """
+    answered = None
+    try:
+        answered = _answer_of(acquirer, order, kind, value)
+        return answered
+    finally:
+        if answered is None or answered.action is None:
+            _pass(challenge, answered, now=now)
+
+
+def _answer_of(
+    acquirer: CardAcquirer, order: CardOrder, kind: ActionKind, value: Mapping[str, str]
+) -> RailAnswer:
     """Send an input. An unexpected error loses the answer, and its message isn't logged: it may hold the input.
 
     :raises AnswerLost: the acquirer gave no definite answer, or the connector failed
@@ -128,7 +154,7 @@ def _send(acquirer: CardAcquirer, order: CardOrder, kind: ActionKind, value: Map
 
 
 def _pass(challenge: Challenge, answered: RailAnswer | None, *, now: datetime) -> None:
-    """Store that the acquirer asks for nothing again, or that only a query can tell."""
+    """Store that the acquirer asks for nothing again, or that only a query can show the outcome."""
     if answered is None or answered.outcome.code != AUTHENTICATION_FAILED.code:
         challenge.passed_at = now
         challenge.save(update_fields=["passed_at"])

@@ -1,7 +1,8 @@
 """What a look at a watched payment found: a charge, which is given back and booked, or the payment's end.
 
 A charge is stored and booked before the acquirer is asked to void or refund it, and booked back once it has. Both
-entries move house accounts only: the payment has failed, so no business earns or owes anything, and none is notified.
+entries move house accounts only: the payment has failed or was paid by its other charge, so no business earns or owes
+anything, and none is notified.
 """
 
 from datetime import datetime, timedelta
@@ -30,15 +31,22 @@ def record_charge(watch: WatchedAuthorisation, answer: RailAnswer, *, now: datet
     A payment that is only authorised is reserved, and of one approved in part the amount is unknown: neither is booked.
     """
     stored = _locked(watch)
-    stored.transaction.keep_identifiers(answer)
+    payment = stored.transaction
+    if not stored.is_of_second_charge:  # whose identifiers are another payment's
+        payment.keep_identifiers(answer)
     if stored.found_at is not None:
         return stored
-    payment = stored.transaction
     is_charged_in_full = payment.captures_at_once and not answer.must_be_reversed
     stored.find_charge(payment.amount if is_charged_in_full else None, now=now)
     if stored.amount is not None:
         ledger.book(ledger_entries.late_charge_found(stored, now=now))
-    log.error("failed payment was charged, reversing it", id=str(payment.pk))
+    log.error(
+        "payment was charged twice, reversing the second charge"
+        if stored.is_of_second_charge
+        else "failed payment was charged, reversing it",
+        id=str(payment.pk),
+        charge=answer.acquirer_reference,
+    )
     return stored
 
 

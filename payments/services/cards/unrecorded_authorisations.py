@@ -22,6 +22,8 @@ def fails_at(transaction: Transaction) -> datetime | None:
     """Return from when an authorisation without a record fails. None: never, because its acquirer can reverse it."""
     if transaction.method != Transaction.Method.CARD or reverses_of(transaction) != Reverses.BY_REFUND:
         return None
+    if transaction.has_unknown_card and getattr(transaction, "challenge", None) is None:
+        return transaction.created_at  # no payer has seen its page
     return transaction.created_at + QUERIED_FOR
 
 
@@ -29,6 +31,8 @@ def is_unrecorded(transaction: Transaction, reply: RailAnswer | BaseException | 
     """Return whether the acquirer answered that nothing is charged yet: no record, or a payer who didn't act in time."""
     if isinstance(reply, BaseException) or reply is None:
         return isinstance(reply, NoRecord)
+    if reply.must_be_reversed:
+        return False
     challenge = getattr(transaction, "challenge", None)
     if challenge is None:
         return reply.action is not None  # which could not be shown

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 from uuid import UUID
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from rest_framework.exceptions import ValidationError
 from kit.api.request_fingerprints import Fingerprint
 from kit.connectors.connectors import NotSupported
 from kit.db.prepared_statements import Lookup
+from kit.money.money import money
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
@@ -24,17 +26,18 @@ from payments.metrics import CHECKOUT_STEPS
 from payments.models import Checkout, InvalidState, PaymentLink, Transaction
 from payments.models.links import CHECKOUT_LIFETIME
 from payments.rails import RailUnavailable
-from payments.rails.protocol import CardCapabilities, ThreeDSecure, ThreeDSecureSupport
+from payments.rails.protocol import HostedPages, ThreeDSecure
 from payments.rules.cards import Card
 from payments.services import cancellations
-from payments.services.cards import card_payments
+from payments.services.cards import card_payments, hosted_payments
 from payments.services.checkouts import checkout_limits
 from payments.services.links import link_accounts, link_counts
 from payments.services.links.link_uses import Attempt
-from payments.services.rails.rail_choices import acquirer_for
+from payments.services.rails.rail_choices import acquirer_for, configured_acquirer_for
+from payments.services.rails.required_capabilities import has_three_d_secure
 from payments.services.transfers import virtual_account_payments
 from payments.services.transitions import Cause
-from virtual_accounts.services import number_pool
+from virtual_accounts.providers import account_provider, require_provider
 
 THREE_D_SECURE = ThreeDSecure(enabled=True, challenge_preference="challenge_preferred")
 NO_FINGERPRINT = Fingerprint("")  # an attempt is never a repeated request
@@ -134,30 +137,56 @@ def _with_attempts(checkout: Checkout, attempts: list[Transaction], *, now: date
     )
 
 
-def methods_of(link: PaymentLink) -> list[str]:
-    """Return the methods by which a link can be paid at the moment, in the order of its page."""
+def methods_of(link: PaymentLink, amount: int | None) -> list[str]:
+    """Return the methods by which a link can be paid at the moment, in the order of its page.
+
+    `amount` is the total in minor units. None: it isn't known yet.
+    """
     possible = {
         Transaction.Method.CARD: takes_cards,
         Transaction.Method.VIRTUAL_ACCOUNT: takes_transfers,
     }
-    return [method for method in link.payment_methods if possible[Transaction.Method(method)](link)]
+    methods = [method for method in link.payment_methods if possible[Transaction.Method(method)](link)]
+    return [each for each in methods if amount is None or not why_not(link, each, amount)]
+
+
+def why_not(link: PaymentLink, method: str, amount: int) -> str:
+    """Return why a method never takes an amount of a link, or an empty string."""
+    is_card = method == Transaction.Method.CARD
+    connector = configured_acquirer_for(link.business) if is_card else account_provider()
+    can, payments = connector.capabilities, "Card payments" if is_card else "Bank transfers"
+    smallest = can.minimum_amount.get(link.currency, 0)
+    if amount < smallest:
+        return f"{payments} start at {money(smallest, link.currency)}."
+    return f"{payments} of this amount can't be processed." if can.unsupported(link.currency, amount) else ""
+
+
+def why_no_method(link: PaymentLink, amount: int) -> str:
+    """Return why none of a link's methods takes an amount, or an empty string if another amount changes nothing."""
+    return " ".join(why_not(link, each, amount) for each in methods_of(link, None))
 
 
 def takes_cards(link: PaymentLink) -> bool:
-    """Return whether a link's payers can pay by card at the moment, on our own page."""
+    """Return whether a link's payers can pay by card at the moment, on our page or the provider's."""
     if not link.accepts(Transaction.Method.CARD):
         return False
     try:
         can = acquirer_for(link.business).capabilities
     except RailUnavailable:
         return False
-    if can.hosted_only or not can.accepts(link.currency):
+    if not can.accepts(link.currency):
         return False
-    return _has_three_d_secure(can) or settings.CHECKOUT_CARD_WITHOUT_3DS
+    is_safe = can.hosted_only or has_three_d_secure(can, link.business)
+    return is_safe or settings.CHECKOUT_CARD_WITHOUT_3DS
 
 
-def _has_three_d_secure(can: CardCapabilities) -> bool:
-    return can.three_d_secure is ThreeDSecureSupport.ON_REQUEST
+def card_page_of(link: PaymentLink) -> str:
+    """Return whose page a link's payers enter their card on, or an empty string if it is ours."""
+    try:
+        acquirer = configured_acquirer_for(link.business)
+    except RailUnavailable:
+        return ""
+    return cast("HostedPages", acquirer).page_of if acquirer.capabilities.hosted_only else ""
 
 
 def takes_transfers(link: PaymentLink) -> bool:
@@ -165,7 +194,7 @@ def takes_transfers(link: PaymentLink) -> bool:
     if not link.accepts(Transaction.Method.VIRTUAL_ACCOUNT):
         return False
     try:
-        number_pool.require_bank(link.currency)
+        require_provider(link.currency)
     except (RailUnavailable, NotSupported):
         return False
     return link_accounts.can_receive(link)
@@ -188,7 +217,7 @@ def pay_by_card(*, checkout: Checkout, card: Card, attempt_number: int, now: dat
         "source": card,
         "capture": True,
         "redirect_url": checkout.url,
-        "three_ds": THREE_D_SECURE if _has_three_d_secure(can) else ThreeDSecure(),
+        "three_ds": THREE_D_SECURE if has_three_d_secure(can, link.business) else ThreeDSecure(),
     }
     try:
         started = card_payments.start(
@@ -198,6 +227,31 @@ def pay_by_card(*, checkout: Checkout, card: Card, attempt_number: int, now: dat
         raise RailUnavailable(NO_CARDS) from refused
     CHECKOUT_STEPS.labels("attempted").inc()
     return started.resource
+
+
+def pay_on_hosted_page(*, checkout: Checkout, attempt_number: int, now: datetime) -> Transaction:
+    """Begin an attempt by card, which the payer enters on the provider's page.
+
+    :raises LimitReached: the address was declined too often; nothing was stored
+    :raises AttemptNotBegun: nothing was stored
+    :raises RailUnavailable: the link takes no cards at the moment; nothing was stored
+    :raises NoPrice: the business has no price for cards in this currency; nothing was stored
+    """
+    link, attempt = checkout.link, _attempt(checkout, attempt_number, now=now)
+    if not takes_cards(link):
+        raise RailUnavailable(NO_CARDS)
+    checkout_limits.check_address(checkout.network, now=now)
+    can = acquirer_for(link.business).capabilities
+    request = _order(checkout, attempt) | {
+        "redirect_url": checkout.url,
+        "three_ds": THREE_D_SECURE if has_three_d_secure(can, link.business) else ThreeDSecure(),
+    }
+    try:
+        started = hosted_payments.start(business=link.business, request=request, now=now, attempt=attempt)
+    except NotSupported as refused:  # its amount
+        raise RailUnavailable(NO_CARDS) from refused
+    CHECKOUT_STEPS.labels("attempted").inc()
+    return started
 
 
 def pay_by_transfer(*, checkout: Checkout, attempt_number: int, now: datetime) -> Transaction:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from merchants.models import Business
-from payments.models import CardOperation, PayoutReturn, Transaction
+from payments.models import CardOperation, PayoutReturn, Transaction, dispute_steps
+from virtual_accounts.models import VirtualAccount
 from webhooks.models import Category, Delivery, category_of
 
 
@@ -13,7 +14,7 @@ from webhooks.models import Category, Delivery, category_of
 class Subject:
     """The subject of an event. `reference` and `request_type` are None if it has none."""
 
-    type: str  # transaction, refund, transfer or settlement
+    type: str  # transaction, refund, transfer, settlement, virtual_account, payout_batch, dispute or journal
     id: UUID
     reference: str | None = None
     request_type: str | None = None
@@ -41,11 +42,12 @@ def outcomes_with_reference(business: Business, reference: str) -> list[UUID]:
         *transactions,
         *refunds.values_list("pk", flat=True),
         *(returns.values_list("pk", flat=True) if transactions else ()),
+        *(_steps_of(transactions) if transactions else ()),
     ]
 
 
 def outcomes_of_transaction(transaction_id: UUID) -> list[UUID]:
-    """Return the outcomes with events about a transaction: the transaction, its refunds and its returns."""
+    """Return the outcomes with events about a transaction: itself, its refunds, returns and steps of its disputes."""
     of_transaction = {"transaction": transaction_id}
     refunds = CardOperation.objects.filter(**of_transaction, kind=CardOperation.Kind.REFUND)
     returns = PayoutReturn.objects.filter(**of_transaction)
@@ -53,7 +55,12 @@ def outcomes_of_transaction(transaction_id: UUID) -> list[UUID]:
         transaction_id,
         *refunds.values_list("pk", flat=True),
         *returns.values_list("pk", flat=True),
+        *_steps_of([transaction_id]),
     ]
+
+
+def _steps_of(transactions: list[UUID]) -> Iterable[UUID]:
+    return dispute_steps().filter(dispute__transaction__in=transactions).values_list("pk", flat=True)
 
 
 Reader = Callable[[Iterable[UUID]], dict[UUID, Subject]]
@@ -101,6 +108,28 @@ def _settlements(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
     return {key: Subject(type="settlement", id=key) for key in outcomes}
 
 
+def _accounts(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    rows = VirtualAccount.objects.filter(pk__in=outcomes).values_list("pk", "reference")
+    return {key: Subject(type="virtual_account", id=key, reference=reference) for key, reference in rows}
+
+
+def _payout_batches(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    return {key: Subject(type="payout_batch", id=key) for key in outcomes}
+
+
+def _disputes(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    rows = dispute_steps().filter(pk__in=outcomes)
+    named = rows.values_list("pk", "dispute_id", "dispute__transaction_id", "dispute__transaction__reference")
+    return {
+        key: Subject(type="dispute", id=dispute, reference=reference, transaction_id=payment)
+        for key, dispute, payment, reference in named
+    }
+
+
+def _journals(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
+    return {key: Subject(type="journal", id=key) for key in outcomes}
+
+
 _READERS: dict[Category, Reader] = {
     Category.PAYMENT: _transactions,
     Category.PAYOUT: _transactions,
@@ -108,6 +137,10 @@ _READERS: dict[Category, Reader] = {
     Category.REVERSAL: _returned_payouts,
     Category.UNAPPLIED: _transfers,
     Category.SETTLEMENT: _settlements,
+    Category.ACCOUNT: _accounts,
+    Category.PAYOUT_BATCH: _payout_batches,
+    Category.DISPUTE: _disputes,
+    Category.BALANCE: _journals,
 }
 
 

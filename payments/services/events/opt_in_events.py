@@ -1,19 +1,25 @@
-"""Events that merchants opt in to: refunds, returned payouts, unapplied transfers and released settlements.
+"""Events that merchants opt in to: refunds, returned payouts, unapplied transfers, released settlements, opened accounts,
+debits of the wallet by staff.
 
 Each function is called in the database transaction of the outcome, so that both commit together. If the merchant
 isn't subscribed, it only reads the endpoint.
 """
 
 from datetime import datetime
+from typing import cast
+from uuid import UUID
 
-from payments.models import CardOperation, PayoutReturn, SettlementBatch, Transaction
+from ledger.models import Account, Entry, Posting
+from payments.models import CardOperation, Journal, PayoutReturn, SettlementBatch, Transaction
 from payments.representation import (
     represent,
+    represent_balance_adjustment,
     represent_refund,
     represent_settlement,
     represent_unapplied_transfer,
 )
-from virtual_accounts.models import UnappliedMoney
+from virtual_accounts.models import UnappliedMoney, VirtualAccount
+from virtual_accounts.representation import represent as represent_account
 from virtual_accounts.services import unapplied_queries
 from webhooks import services as webhooks
 from webhooks.models import Event
@@ -61,5 +67,30 @@ def publish_settlement(batch: SettlementBatch, *, now: datetime) -> None:
         business_id=batch.business_id,
         subject=batch.pk,
         data=lambda: represent_settlement(batch),
+    )
+    webhooks.publish(event, now=now)
+
+
+def publish_opening(account: VirtualAccount, *, now: datetime) -> None:
+    """Publish that the provider has opened a static account, or refuses to."""
+    event = NewEvent(
+        Event.ACCOUNT_ACTIVE if account.is_opened else Event.ACCOUNT_FAILED,
+        business_id=account.business_id,
+        subject=account.pk,
+        data=lambda: represent_account(account),
+    )
+    webhooks.publish(event, now=now)
+
+
+def publish_adjustment(journal: Journal, *, now: datetime) -> None:
+    """Publish that staff debited a wallet by a journal, which is booked."""
+    postings = Posting.objects.filter(
+        entry__kind=Entry.Kind.JOURNAL, entry__cause=journal.pk, account__kind=Account.Kind.WALLET
+    )
+    event = NewEvent(
+        Event.BALANCE_ADJUSTED,
+        business_id=cast("UUID", journal.business_id),
+        subject=journal.pk,
+        data=lambda: represent_balance_adjustment(postings.select_related("entry").get()),
     )
     webhooks.publish(event, now=now)

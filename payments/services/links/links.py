@@ -31,6 +31,7 @@ from payments.links.link_rules import (
 from payments.models import InvalidState, PaymentLink, new_slug
 from payments.representation import PAYMENTS as METHODS
 from payments.services.links import link_accounts
+from payments.services.rails.required_capabilities import require_transfer_window
 from virtual_accounts.models import VirtualAccount
 
 TRIES = 5  # of random slugs
@@ -111,7 +112,7 @@ def change(*, link_id: UUID, changes: Mapping[str, Any], actor: Actor, now: date
             raise InvalidFields(errors)
         _check_limit(link, after.get("max_uses"))
         account = link.account
-        if {"payment_method_id", "payment_methods"} & changes.keys():
+        if {"payment_method_id", "payment_methods", "transfer_window"} & changes.keys():
             account = _account(link.business, after, currency=link.currency)
         for name, value in _columns(after, account=account).items():
             setattr(link, name, value)
@@ -163,7 +164,7 @@ def _switch(link_id: UUID, *, is_off: bool, actor: Actor, now: datetime) -> Paym
 
 
 @database.atomic
-def block(*, link_id: UUID, reason: str, actor: Actor, now: datetime) -> PaymentLink:
+def block(link_id: UUID, *, reason: str, actor: Actor, now: datetime) -> PaymentLink:
     """Block a link for the operator. The merchant reads the reason and can't activate it."""
     link = lock(link_id)
     if link.blocked_at is None:
@@ -181,7 +182,7 @@ def block(*, link_id: UUID, reason: str, actor: Actor, now: datetime) -> Payment
 
 
 @database.atomic
-def unblock(*, link_id: UUID, reason: str, actor: Actor, now: datetime) -> PaymentLink:
+def unblock(link_id: UUID, *, reason: str, actor: Actor, now: datetime) -> PaymentLink:
     """Lift the operator's block."""
     link = lock(link_id)
     if link.blocked_at is not None:
@@ -331,7 +332,10 @@ def _account(business: Business, fields: Mapping[str, Any], *, currency: str) ->
     """Return the account that the merchant chose, or None for the business's account for links.
 
     :raises ValidationError: it can't receive the payments
+    :raises NotSupported: the hosting bank never accepts a transfer for so long
     """
+    if "virtual_account" in fields.get("payment_methods", METHODS):
+        require_transfer_window(fields.get("transfer_window", DEFAULT_WINDOW))
     chosen = fields.get("payment_method_id")
     if chosen is not None:
         return link_accounts.chosen(business, chosen, currency=currency)

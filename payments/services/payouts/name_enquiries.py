@@ -24,8 +24,10 @@ class Unanswered(ConnectorUnavailable):
     default_detail = "The bank did not answer the name enquiry in time. Try again."
 
 
-def account_name(*, business: Business, bank_code: str, account_number: str) -> str:
+def account_name(*, business: Business, bank_code: str, account_number: str, given_name: str = "") -> str:
     """Return the name of an account's holder. Calls the bank, so call it outside a database transaction.
+
+    `given_name`: what the answer will be compared with, if anything.
 
     :raises UnknownBeneficiary: there is no such account, or no bank with this code
     :raises RailUnavailable: no bank is available, or it did not answer
@@ -34,7 +36,9 @@ def account_name(*, business: Business, bank_code: str, account_number: str) -> 
     if bank is None:
         raise UnknownBeneficiary
     try:
-        name = bank_for(business).account_name(account_number=account_number, nip_code=bank.nip_code)
+        name = bank_for(business).account_name(
+            account_number=account_number, nip_code=bank.nip_code, given_name=given_name
+        )
     except AnswerLost:
         raise Unanswered from None
     if name is None:

@@ -143,7 +143,7 @@ def write_off(return_id: UUID, *, reason: str, actor: Actor, now: datetime) -> N
     """
     payout_return = lock_open(return_id)
     _resolve(payout_return, reason=reason, actor=actor, now=now)
-    ledger.book_all(suspense.leaving(payout_return, reason=reason, now=now))
+    ledger.book_all(suspense.written_off(payout_return, reason=reason, now=now))
     _record("payout_return.written_off", payout_return, business=None, actor=actor, now=now)
 
 

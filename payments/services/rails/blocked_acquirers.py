@@ -7,7 +7,7 @@ is blocked (`rail_queries/rail_blocks.py`): the next requests get 503 before any
 from collections.abc import Callable
 from dataclasses import replace
 
-from payments.rails.protocol import RailAnswer, RailBlocked
+from payments.rails.protocol import NotSent, RailAnswer, RailBlocked
 from payments.rules.outcomes import NOTHING_CHARGED
 
 
@@ -18,5 +18,7 @@ def answer_of(call: Callable[[], RailAnswer]) -> RailAnswer:
     """
     try:
         return replace(call(), is_accepted=True)
+    except NotSent:
+        return RailAnswer(outcome=NOTHING_CHARGED)  # which says nothing about the account
     except RailBlocked as blocked:
         return RailAnswer(outcome=NOTHING_CHARGED, blocked_reason=blocked.reason)

@@ -10,7 +10,7 @@ from merchants.models import Business
 from payments.rails import RailUnavailable
 from payments.services.rails.rail_choices import configured_acquirer_for, configured_bank_for
 from payments.services.rails.rail_queries.rail_blocks import is_blocked
-from virtual_accounts.providers import account_provider
+from virtual_accounts.providers import account_opener, account_provider
 
 
 class CapabilityFlow(StrEnum):
@@ -53,11 +53,13 @@ def _of_cards(business: Business) -> Iterator[FlowCapability]:
 
 def _of_accounts(business: Business) -> Iterator[FlowCapability]:
     try:
-        can = account_provider().capabilities
+        opener, can = account_opener(), account_provider().capabilities
     except RailUnavailable:
-        can = None
+        can, is_reached = None, False
+    else:
+        is_reached = opener is None or opener.is_available()
     for flow in (CapabilityFlow.VIRTUAL_ACCOUNT_PAYMENT, CapabilityFlow.VIRTUAL_ACCOUNT):
-        yield from _in_currencies(flow, business.currencies, can, is_available=can is not None)
+        yield from _in_currencies(flow, business.currencies, can, is_available=is_reached)
 
 
 def _of_payouts(business: Business) -> Iterator[FlowCapability]:

@@ -23,6 +23,7 @@ from payments.models import CardOperation, RailChoice, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, PayoutBank, Reverses
 from payments.services.rails.declared_accounts import sent_to
+from virtual_accounts.models import Transfer
 
 C = TypeVar("C")
 
@@ -67,10 +68,20 @@ def acquirer_finder(transaction: Transaction) -> Callable[[], CardAcquirer]:
 
 def reverses_of(transaction: Transaction) -> Reverses:
     """Return how surely the acquirer of a card transaction reverses it. It needn't be configured any more."""
+    chosen = _acquirer_class_of(transaction)
+    return Reverses.BY_REFUND if chosen is None else chosen.reverses
+
+
+def may_charge_twice(transaction: Transaction) -> bool:
+    """Return whether the provider of a card transaction may carry out an order twice that was sent twice."""
+    return getattr(_acquirer_class_of(transaction), "may_charge_twice", False)
+
+
+def _acquirer_class_of(transaction: Transaction) -> type[CardAcquirer] | None:
     chosen = rails.acquirer_class(_acquirer_name(transaction.business_id))
     if chosen is None or chosen.name != transaction.connector:
         chosen = rails.acquirer_class(transaction.connector)
-    return Reverses.BY_REFUND if chosen is None else chosen.reverses
+    return chosen
 
 
 def bank_for(business: Business) -> PayoutBank:
@@ -87,6 +98,18 @@ def configured_bank_for(business: Business) -> PayoutBank:
     :raises RailUnavailable: none is configured
     """
     return rails.configured_bank(_bank_name(business.pk))
+
+
+def bank_for_return(business: Business, transfer: Transfer | None) -> PayoutBank:
+    """Return what sends an incoming transfer back: its provider if that masks the sender, else the business's bank.
+
+    `None`: nothing has arrived yet.
+
+    :raises RailUnavailable: none is configured, or it is unavailable
+    """
+    if transfer is not None and transfer.provider_account:
+        return rails.sender_back(transfer.provider_account)
+    return bank_for(business)
 
 
 def bank_finder(transaction: Transaction | CardOperation) -> Callable[[], PayoutBank]:

@@ -3,8 +3,11 @@
 from kit import banks
 from payments.models import CardOperation, Transaction
 from payments.models.challenges import challenge_token
+from payments.rails import RETURNS
 from payments.rails.protocol import CardOrder, OperationOrder, Payer, PayoutOrder, ThreeDSecure
 from payments.representation import return_page_address
+from payments.services.refunds import refused_returns
+from virtual_accounts.models import Transfer
 
 
 def card_order(transaction: Transaction, *, has_passed_challenge: bool = False) -> CardOrder:
@@ -53,8 +56,18 @@ def operation_order(operation: CardOperation) -> OperationOrder:
         system_trace_audit_number=operation.system_trace_audit_number,
         retrieval_reference_number=operation.retrieval_reference_number,
         acquirer_reference=operation.acquirer_reference,
+        must_wait=_must_wait(operation),
         created_at=operation.created_at,
     )
+
+
+def _must_wait(operation: CardOperation) -> bool:
+    """Return whether an earlier refund of the same payment is pending."""
+    is_alone = operation.transaction.amount_being_refunded <= operation.amount
+    if operation.kind != CardOperation.Kind.REFUND or is_alone:
+        return False
+    pending = CardOperation.objects.unanswered().filter(kind=CardOperation.Kind.REFUND, pk__lt=operation.pk)
+    return pending.filter(transaction=operation.transaction_id).exists()
 
 
 def payout_order(transaction: Transaction, *, may_be_repeated: bool = True) -> PayoutOrder:
@@ -69,6 +82,9 @@ def payout_order(transaction: Transaction, *, may_be_repeated: bool = True) -> P
         narration=transaction.narration,
         merchant_reference=transaction.reference,
         may_be_repeated=may_be_repeated,
+        received_as=_received_as(transaction),
+        acquirer_reference=transaction.acquirer_reference,
+        created_at=transaction.created_at,
         send_by=transaction.query_leased_until,
     )
 
@@ -86,5 +102,20 @@ def refund_order(refund: CardOperation, *, may_be_repeated: bool = True) -> Payo
         narration=refund.reason,
         merchant_reference=refund.reference or "",
         may_be_repeated=may_be_repeated,
+        received_as=_received_as(refund),
+        acquirer_reference=refund.acquirer_reference,
+        must_wait=_must_wait(refund),
+        created_at=refund.created_at,
         send_by=refund.query_leased_until,
     )
+
+
+def _received_as(subject: Transaction | CardOperation) -> str:
+    """Return the bank reference of the transfer that is sent back through its provider. Other orders cost no query."""
+    if subject.connector not in RETURNS:
+        return ""
+    if isinstance(subject, CardOperation):
+        found = Transfer.objects.filter(session=subject.transaction.session_id)
+    else:
+        found = Transfer.objects.filter(unapplied=refused_returns.money_of(subject.reference))
+    return str(found.values_list("bank_reference", flat=True).get())

@@ -32,6 +32,7 @@ from payments.rails.protocol import (
 from payments.services import operations, transitions
 from payments.services.cards import authorisation_reversals, unrecorded_authorisations
 from payments.services.intents import FIRST_QUERY_AFTER
+from payments.services.payouts.payout_freezes import is_frozen
 from payments.services.rails.rail_choices import acquirer_finder, bank_finder
 from payments.services.rails.rail_orders import card_order, operation_order, payout_order, refund_order
 from payments.services.rails.rail_queries import (
@@ -346,7 +347,7 @@ def _query_call(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
 
 
 def _bank_query(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
-    bank, may_repeat = bank_finder(subject), now - subject.created_at < retry_window()
+    bank, may_repeat = bank_finder(subject), now - subject.first_sent_at < retry_window()
     transfer = _transfer_order(subject, may_be_repeated=may_repeat)
     return lambda: bank().query(transfer)
 
@@ -362,10 +363,14 @@ def _begin_resending(subject: Unanswered, missing: NotReceived, *, now: datetime
 
     The moment is stored before the call, so that a killed process has left it too.
     """
-    is_too_new = now - (subject.sent_at or subject.created_at) < missing.resend_after
-    if is_too_new or not rail_blocks.may_send(subject, now=now):
+    is_too_new = now - (subject.sent_at or subject.first_sent_at) < missing.resend_after
+    if is_too_new or is_frozen(subject) or not rail_blocks.may_send(subject, now=now):
         return None
     type(subject)._default_manager.filter(pk=subject.pk).update(sent_at=now)
+    if lane_of(subject).rail == query_leases.ACQUIRER and isinstance(subject, CardOperation):
+        acquirer = acquirer_finder(subject.transaction)
+        order, asked = card_order(subject.transaction), operation_order(subject)
+        return lambda: acquirer().operate(order, asked)
     bank, transfer = bank_finder(subject), _transfer_order(subject)
     return lambda: bank().send(transfer)
 

@@ -6,6 +6,7 @@ committed before the acquirer is asked to reverse it, and the reversal is repeat
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -99,6 +100,8 @@ def _call_for(watch: WatchedAuthorisation) -> RailCall:
 
 def _call(watch: WatchedAuthorisation) -> Callable[[], Any]:
     acquirer, order = acquirer_finder(watch.transaction), card_order(watch.transaction)
+    if watch.is_of_second_charge:
+        order = replace(order, acquirer_reference="", beside=order.acquirer_reference)
     if watch.is_owed:
         return lambda: acquirer().reverse(order, is_repeat=True)
     return lambda: acquirer().query(order)
@@ -134,7 +137,7 @@ def _apply(watch: WatchedAuthorisation, reply: Reply, *, now: datetime) -> RailC
     elif late_charges.is_charge(reply.answer):
         found = late_charges.record_charge(watch, reply.answer, now=now)
         return _call_for(found) if found.is_owed else None
-    elif reply.answer.is_definite and reply.answer.action is None:
+    elif reply.answer.is_definite and reply.answer.is_final and reply.answer.action is None:
         late_charges.record_failure(watch, now=now)
     else:
         late_charges.postpone(watch, is_answered=True, now=now)

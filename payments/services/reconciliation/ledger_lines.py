@@ -1,236 +1,273 @@
-"""Ledger lines to compare statements with: our own record of incoming and outgoing money."""
+"""What the ledger expects on the statements of our accounts: payouts, refunds by transfer, transfers, returns, top-ups, and
+what acquirers pay of card payments.
+
+Only what is certain is expected. What has an unknown outcome is expected once it is known.
+"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
-from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from cash.models import BankAccount, MatchedItem, StatementLine
 from ledger.models import Account, Entry, Posting
-from payments.models import CardOperation, PayoutReturn, Reconciliation, Transaction
-from payments.rules.bank_statement_parser import IN, OUT
-from payments.rules.business_days import business_day
+from payments import rails
+from payments.models import CardOperation, Holiday, Journal, JournalLeg, PayoutReturn, Transaction
+from payments.rules.business_days import begins_at, business_day
+from payments.services.reconciliation import card_lines
+from payments.services.reconciliation.card_lines import Acquired
+from payments.services.reconciliation.ledger_line import (
+    JOURNAL,
+    PAID_OUT,
+    PAYOUT,
+    REFUND,
+    RETURN,
+    SETTLEMENT,
+    TOP_UP,
+    TRANSFER,
+    UNCLAIMED,
+    LedgerLine,
+)
 from virtual_accounts.models import Transfer, UnclaimedTransfer
 
-Source = Reconciliation.Source
-CHUNK = 2_000  # payments per query, with their captures
+HOSTING_BANK, TOP_UPS = "hosting_bank", "top_ups"  # beside the names of connectors
+# What leaves from and arrives in a bank account of ours.
+PAYING = [(name, name) for name in sorted({**rails.BANKS, **rails.RETURNS})]
+RECEIVING = [
+    (HOSTING_BANK, "Transfers that the hosting bank notifies"),
+    (TOP_UPS, "Top-ups of wallets"),
+    *((name, f"Settlements of {name}") for name in sorted(rails.ACQUIRERS)),
+]
+SUCCESS = Transaction.Status.SUCCESS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerLine:
-    """A movement of money in our records, even if its outcome is unknown. Amounts are minor units.
+def expected(account: BankAccount, since: date) -> Iterator[LedgerLine]:
+    """Return what isn't matched yet from the first day of statements on, for the connectors that are tied to an account."""
+    holidays = Holiday.days_of(account.currency, since=since)
+    return (replace(line, holidays=holidays) for line in _expected(account, since))
 
-    References of the acquirer or bank, and those that we generate for them, are unique across all businesses. Merchants'
-    references and STANs may repeat, so they identify a line only if no other line has the same.
+
+def _expected(account: BankAccount, since: date) -> Iterator[LedgerLine]:
+    first, currency = begins_at(since), account.currency
+    if account.pays_out:
+        yield from _payouts(first, currency, account.pays_out)
+        yield from _returns(first, account)
+        yield from _refunds(first, currency, account.pays_out)
+    if HOSTING_BANK in account.receives:
+        yield from _transfers(first, currency)
+        yield from _unclaimed_transfers(first, currency)
+    yield from _top_ups(first, account)
+    yield from _journals(first, account)
+    for connector in account.receives:
+        if connector in rails.ACQUIRERS:
+            yield from _acquired(first, account, connector)
+
+
+def _acquired(first: datetime, account: BankAccount, connector: str) -> Iterator[LedgerLine]:
+    """What a connector owes us: on its own statements each payment, on a bank's its settlements, or else sums of days."""
+    if account.is_at_bank:
+        tellers = [each for each in own_accounts(account.currency) if connector in each.receives]
+        if tellers:
+            for teller in tellers:
+                yield from _settlements(first.date(), teller, connector)
+            return
+    yield from card_lines.expected(
+        Acquired(
+            connector=connector,
+            account=account.connector_account,
+            currency=account.currency,
+            first=first,
+            in_sums=account.is_at_bank,
+        )
+    )
+    if not account.is_at_bank:
+        received = Transfer.objects.filter(
+            provider_account=account.connector_account, currency=account.currency, received_at__gte=first
+        )
+        yield from _received(TRANSFER, received)
+
+
+def own_accounts(currency: str) -> list[BankAccount]:
+    """Return our accounts at acquirers and providers, whose statements say what was paid out to a bank."""
+    accounts = BankAccount.objects.filter(currency=currency).exclude(kind=BankAccount.Kind.BANK)
+    return list(accounts.order_by("name"))
+
+
+def _settlements(first: date, teller: BankAccount, connector: str) -> Iterator[LedgerLine]:
+    """What an acquirer's statements say was paid out to our bank account."""
+    told = StatementLine.objects.filter(
+        statement__account=teller, kind=PAID_OUT, order__isnull=False, booked_on__gte=first
+    )
+    for line in _open(SETTLEMENT, told, key="order"):
+        yield LedgerLine(
+            kind=SETTLEMENT,
+            id=line.order,
+            references=_non_empty(line.reference),
+            amount=-line.amount,
+            day=line.booked_on,
+            settles_after=rails.SETTLES_AFTER.get(connector, 1),
+        )
+
+
+def _open(kind: str, rows: QuerySet[Any], key: str = "pk") -> Any:
+    """Return the rows that aren't matched yet, one at a time."""
+    return rows.filter(~Exists(MatchedItem.objects.filter(kind=kind, item=OuterRef(key)))).iterator()
+
+
+def _payouts(first: datetime, currency: str, connectors: list[str]) -> Iterator[LedgerLine]:
+    """Successful payouts. One that failed because the bank returned it may have been sent before.
+
+    It was sent if a statement has its return.
     """
-
-    kind: str
-    id: UUID
-    references: tuple[str, ...]
-    shared_references: tuple[str, ...] = ()
-    amount: int
-    currency: str
-    day: date
-    direction: str
-    status: str
-    may_be_missing: bool = False  # valid with or without it on the statement
-
-    @property
-    def is_certain(self) -> bool:
-        """Return whether the money has moved and the line must be on the statement."""
-        return self.status == Transaction.Status.SUCCESS and not self.may_be_missing
-
-
-def between(first: datetime, last: datetime, *, source: Source) -> Iterator[LedgerLine]:
-    """Return the ledger lines from `first` until before `last` that belong on such a statement."""
-    if source != Source.BANK:
-        yield from _card_payments(first, last)
-        yield from _card_refunds(first, last)
-    if source != Source.ACQUIRER:
-        yield from _transfers(first, last)
-        yield from _unclaimed_transfers(first, last)
-        yield from _payouts(first, last)
-        yield from _returns(first, last)
-        yield from _transfer_refunds(first, last)
-        yield from _top_ups(first, last)
-
-
-def _within(first: datetime, last: datetime) -> Q:
-    """Select rows finished in the period, and unfinished ones created in it."""
-    return Q(finished_at__gte=first, finished_at__lt=last) | Q(
-        finished_at=None, created_at__gte=first, created_at__lt=last
-    )
-
-
-def _card_payments(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    paid = Transaction.objects.filter(
-        _within(first, last),
-        request_type=Transaction.RequestType.PAYMENT,
-        method=Transaction.Method.CARD,
-    )
-    captures = CardOperation.objects.filter(kind=CardOperation.Kind.CAPTURE).exclude(
-        status=CardOperation.Status.FAILED
-    )
-    taken = paid.prefetch_related(Prefetch("operations", queryset=captures, to_attr="captures"))
-    for payment in taken.iterator(chunk_size=CHUNK):
-        # The acquirer lists a deferred capture by the capture's own STAN and RRN.
-        messages: list[CardOperation | Transaction] = [*payment.captures, payment]
+    returned = PayoutReturn.objects.filter(transaction=OuterRef("pk"), applied=PayoutReturn.Applied.FAILED)
+    seen = returned.filter(Exists(MatchedItem.objects.filter(kind=RETURN, item=OuterRef("pk"))))
+    payouts = Transaction.objects.filter(
+        request_type=Transaction.RequestType.PAYOUT,
+        currency=currency,
+        connector__in=connectors,
+        finished_at__gte=first,
+    ).annotate(was_returned=Exists(returned), came_back=Exists(seen))
+    for payout in _open(PAYOUT, payouts.filter(Q(status=SUCCESS) | Q(was_returned=True))):
         yield LedgerLine(
-            kind="card",
-            id=payment.pk,
-            references=_non_empty(
-                *(message.retrieval_reference_number for message in messages), payment.acquirer_transaction_id
-            ),
-            shared_references=_non_empty(
-                payment.reference, *(message.system_trace_audit_number for message in messages)
-            ),
-            amount=payment.amount_captured or payment.amount,
-            currency=payment.currency,
-            day=business_day(payment.finished_at or payment.created_at),
-            direction=IN,
-            status=payment.status,
+            kind=PAYOUT,
+            id=payout.pk,
+            references=_order_references(payout),
+            amount=-payout.amount,
+            day=business_day(payout.finished_at),
+            may_be_missing=payout.was_returned and not payout.came_back,
         )
 
 
-def _card_refunds(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    """An acquirer lists a refund by its own STAN and RRN or by those of its payment."""
-    refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND, connector="")
-    for refund in refunds.select_related("transaction").iterator():
-        payment = refund.transaction
+def _returns(first: datetime, account: BankAccount) -> Iterator[LedgerLine]:
+    """Payouts that were returned to us, at a bank also those whose payout isn't known yet.
+
+    That of a payout that failed is certain only if a statement has the payout: then its money must come back.
+    """
+    applied = PayoutReturn.Applied
+    is_tied = Q(transaction__connector__in=account.pays_out)
+    returns = PayoutReturn.objects.filter(
+        is_tied | Q(transaction=None) if account.is_at_bank else is_tied,
+        applied__in=[applied.REVERSED, applied.FAILED, applied.UNMATCHED],
+        currency=account.currency,
+        at__gte=first,
+    ).annotate(was_sent=Exists(MatchedItem.objects.filter(kind=PAYOUT, item=OuterRef("transaction_id"))))
+    for returned in _open(RETURN, returns):
         yield LedgerLine(
-            kind="refund",
-            id=refund.pk,
-            references=_non_empty(
-                refund.retrieval_reference_number,
-                payment.retrieval_reference_number,
-                payment.acquirer_transaction_id,
-            ),
-            shared_references=_non_empty(refund.reference, refund.system_trace_audit_number),
-            amount=refund.amount,
-            currency=payment.currency,
-            day=business_day(refund.finished_at or refund.created_at),
-            direction=OUT,
-            status=refund.status,
+            kind=RETURN,
+            id=returned.pk,
+            references=_non_empty(returned.bank_reference),
+            amount=returned.amount,
+            day=business_day(returned.at),
+            may_be_missing=returned.applied == applied.FAILED and not returned.was_sent,
         )
 
 
-def _transfer_refunds(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    """A bank lists the refund of a transfer payment like a payout."""
-    refunds = CardOperation.objects.filter(_within(first, last), kind=CardOperation.Kind.REFUND)
-    for refund in refunds.exclude(connector="").select_related("transaction").iterator():
+def _refunds(first: datetime, currency: str, connectors: list[str]) -> Iterator[LedgerLine]:
+    """Refunds of transfer payments, which a bank lists like payouts."""
+    refunds = CardOperation.objects.filter(
+        kind=CardOperation.Kind.REFUND,
+        status=SUCCESS,
+        connector__in=connectors,
+        transaction__currency=currency,
+        finished_at__gte=first,
+    )
+    for refund in _open(REFUND, refunds):
         yield LedgerLine(
-            kind="refund",
+            kind=REFUND,
             id=refund.pk,
             references=_order_references(refund),
-            shared_references=_non_empty(refund.reference),
-            amount=refund.amount,
-            currency=refund.transaction.currency,
-            day=business_day(refund.finished_at or refund.created_at),
-            direction=OUT,
-            status=refund.status,
+            amount=-refund.amount,
+            day=business_day(refund.finished_at),
         )
 
 
-def _transfers(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    """Every transfer that the hosting bank notified, whether applied to a payment or not."""
-    yield from _received("transfer", Transfer.objects.filter(received_at__gte=first, received_at__lt=last))
+def _transfers(first: datetime, currency: str) -> Iterator[LedgerLine]:
+    """Transfers that the hosting bank notified, except those that were unclaimed when their line was matched."""
+    unclaimed = UnclaimedTransfer.objects.filter(bank_reference=OuterRef(OuterRef("bank_reference")))
+    matched = MatchedItem.objects.filter(kind=UNCLAIMED, item__in=unclaimed.values("pk"))
+    transfers = Transfer.objects.filter(
+        ~Exists(matched), provider_account="", currency=currency, received_at__gte=first
+    )
+    yield from _received(TRANSFER, transfers)
 
 
-def _unclaimed_transfers(first: datetime, last: datetime) -> Iterator[LedgerLine]:
+def _unclaimed_transfers(first: datetime, currency: str) -> Iterator[LedgerLine]:
     """Transfers that no account could accept. A notification that contradicts an earlier one isn't more money.
 
     What was assigned to an account since is a transfer of that account.
     """
     assigned = Transfer.objects.filter(bank_reference=OuterRef("bank_reference"))
-    unclaimed = UnclaimedTransfer.objects.filter(
-        ~Exists(assigned), received_at__gte=first, received_at__lt=last
-    )
-    yield from _received("unclaimed", unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT))
+    unclaimed = UnclaimedTransfer.objects.filter(~Exists(assigned), currency=currency, received_at__gte=first)
+    yield from _received(UNCLAIMED, unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT))
 
 
 def _received(kind: str, transfers: QuerySet[Any]) -> Iterator[LedgerLine]:
-    for transfer in transfers.iterator():
+    for transfer in _open(kind, transfers):
         yield LedgerLine(
             kind=kind,
             id=transfer.pk,
             references=(transfer.bank_reference,),
             amount=transfer.amount,
-            currency=transfer.currency,
             day=business_day(transfer.received_at),
-            direction=IN,
-            status=Transaction.Status.SUCCESS,
         )
 
 
-def _payouts(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    payouts = Transaction.objects.filter(_within(first, last), request_type=Transaction.RequestType.PAYOUT)
-    returned = PayoutReturn.objects.filter(transaction=OuterRef("pk"), applied=PayoutReturn.Applied.FAILED)
-    for payout in payouts.annotate(was_returned=Exists(returned)).iterator():
-        yield LedgerLine(
-            kind="payout",
-            id=payout.pk,
-            references=_order_references(payout),
-            shared_references=(payout.reference,),
-            amount=payout.amount,
-            currency=payout.currency,
-            day=business_day(payout.finished_at or payout.created_at),
-            direction=OUT,
-            # It failed because the bank returned it, so the bank may have sent it before.
-            status=Transaction.Status.SUCCESS if payout.was_returned else payout.status,
-            may_be_missing=payout.was_returned,
-        )
+def _top_ups(first: datetime, account: BankAccount) -> Iterator[LedgerLine]:
+    """Money that staff added to a wallet because the bank had received it. The reason may be the bank's reference.
 
-
-def _returns(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    """Payouts that the bank returned to us. It may have rejected a pending one instead of sending it."""
-    applied = [PayoutReturn.Applied.REVERSED, PayoutReturn.Applied.FAILED]
-    returns = PayoutReturn.objects.filter(applied__in=applied, at__gte=first, at__lt=last)
-    for returned in returns.select_related("transaction").iterator():
-        payout = returned.transaction
-        if payout is None:  # excluded by a database constraint
-            continue
-        yield LedgerLine(
-            kind="payout_reversed",
-            id=returned.pk,
-            references=_non_empty(returned.bank_reference, *_order_references(payout)),
-            shared_references=(payout.reference,),
-            amount=returned.amount,
-            currency=returned.currency,
-            day=business_day(returned.at),
-            direction=IN,
-            status=Transaction.Status.SUCCESS,
-            may_be_missing=returned.applied == PayoutReturn.Applied.FAILED,
-        )
-
-
-def _top_ups(first: datetime, last: datetime) -> Iterator[LedgerLine]:
-    """Money that staff added to a wallet because the bank had received it. The reason may be the bank's reference."""
+    Each is expected on the account that it names. Those that name none, and weren't reversed, are on the account that
+    receives top-ups.
+    """
+    legs = JournalLeg.objects.filter(journal=OuterRef("entry__cause"), kind=Account.Kind.BANK)
     received = Posting.objects.filter(
         entry__kind=Entry.Kind.TOP_UP,
-        account__kind=Account.Kind.WALLET,
+        entry__currency=account.currency,
         entry__at__gte=first,
-        entry__at__lt=last,
+        account__kind=Account.Kind.WALLET,
     )
-    for posting in received.select_related("entry").iterator():
+    here = Q(Exists(legs.filter(name=account.name)))
+    if TOP_UPS in account.receives:
+        here |= ~Exists(legs) & ~Exists(Journal.objects.filter(reverses=OuterRef("entry__cause")))
+    for posting in _open(TOP_UP, received.filter(here).select_related("entry"), key="entry__cause"):
         entry = posting.entry
         yield LedgerLine(
-            kind="top_up",
+            kind=TOP_UP,
             id=entry.cause,
-            references=(entry.cause.hex, str(entry.cause)),
-            shared_references=_non_empty(entry.note),
+            references=_non_empty(entry.note),
             amount=posting.amount,
-            currency=entry.currency,
             day=business_day(entry.at),
-            direction=IN,
-            status=Transaction.Status.SUCCESS,
         )
+
+
+def _journals(first: datetime, account: BankAccount) -> Iterator[LedgerLine]:
+    """What staff booked for an account. Top-ups are expected apart."""
+    legs = legs_of(account).filter(journal__at__gte=first, journal__currency=account.currency)
+    for leg in _open(JOURNAL, legs.exclude(journal__code=Journal.Code.FUNDING).select_related("journal")):
+        yield line_of(leg)
+
+
+def legs_of(account: BankAccount) -> QuerySet[JournalLeg]:
+    kind, name = account.house_account
+    return JournalLeg.objects.filter(kind=kind, name=name)
+
+
+def line_of(leg: JournalLeg) -> LedgerLine:
+    """Return what is expected on a statement for a leg of one of our accounts at banks, acquirers and providers."""
+    is_top_up = leg.journal.code == Journal.Code.FUNDING
+    return LedgerLine(
+        kind=TOP_UP if is_top_up else JOURNAL,
+        id=leg.journal_id if is_top_up else leg.pk,
+        references=(),
+        amount=-leg.amount,
+        day=business_day(leg.journal.at),
+    )
 
 
 def _order_references(order: Transaction | CardOperation) -> tuple[str, ...]:
-    """Return the bank's reference of a payout or refund, and ours with and without hyphens."""
-    return _non_empty(order.acquirer_transaction_id, order.pk.hex, str(order.pk))
+    """Return the bank's reference of a payout or refund."""
+    return _non_empty(order.acquirer_transaction_id)
 
 
 def _non_empty(*references: str | None) -> tuple[str, ...]:

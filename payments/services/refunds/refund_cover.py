@@ -4,6 +4,7 @@ A card refund is netted by the acquirer and needs no cover.
 """
 
 from functools import cache
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Sum
@@ -56,9 +57,14 @@ def columns(payment: Transaction) -> dict[str, int]:
 
 def reserved(transaction: Transaction) -> int:
     """Return the pending refunds by bank transfer of a business in the transaction's currency, in minor units."""
+    return reserved_of(transaction.business_id, transaction.currency)
+
+
+def reserved_of(business_id: UUID, currency: str) -> int:
+    """Return the pending refunds by bank transfer of a business in a currency, in minor units."""
     pending = CardOperation.objects.unanswered().filter(
-        business=transaction.business_id,
-        transaction__currency=transaction.currency,
+        business=business_id,
+        transaction__currency=currency,
         kind=CardOperation.Kind.REFUND,
     )
     return pending.exclude(connector="").aggregate(sum=Sum("amount"))["sum"] or 0
@@ -67,14 +73,16 @@ def reserved(transaction: Transaction) -> int:
 def _unreleased(payment: Transaction) -> int:
     """Return what is left of a payment's money until its batch is released, in minor units.
 
-    Its fee counts: otherwise no payment could be refunded in full before the business's first settlement.
+    Its fee and tax count: otherwise no payment could be refunded in full before the business's first settlement.
     """
-    items = SettlementItem.objects.filter(transaction=payment, operation=None, is_live=True)
+    items = SettlementItem.objects.filter(
+        transaction=payment, operation=None, dispute_step=None, is_live=True
+    )
     if items.filter(batch__state=Transaction.SettleStatus.RELEASED).exists():
         return 0
     return payment.amount_refundable
 
 
 def _in_pending_settlement(payment: Transaction, unreleased: int) -> int:
-    """Return what the unreleased rest of a payment is of pending settlement, where its fee never was."""
-    return unreleased - payment.fee if unreleased else 0
+    """Return what the unreleased rest of a payment is of pending settlement, where its fee and tax never were."""
+    return unreleased - payment.charge.total if unreleased else 0

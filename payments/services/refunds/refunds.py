@@ -20,11 +20,14 @@ from payments.rails.protocol import CardAcquirer, PayoutBank, RailAnswer
 from payments.services import operations
 from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
 from payments.services.operations import AmountTooLarge, Kind
+from payments.services.payouts import acceptance, beneficiaries
+from payments.services.payouts.approvals import PayoutItem
+from payments.services.payouts.makers import NO_MAKER, Maker
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import card_order, operation_order, refund_order
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_refund
-from payments.services.refunds import refund_cover
+from payments.services.refunds import debt_limits, refund_cover
 from payments.services.replays.stored_requests import stored_refund
 from payments.services.state_descriptions import described
 from payments.services.transfers import return_destinations
@@ -47,6 +50,22 @@ class NotRefundable(InvalidState):
     default_detail = "This can't be refunded."
 
 
+class PaymentDisputed(InvalidState):
+    """The refund would pay back money that a dispute holds or has taken."""
+
+    default_code = "payment_disputed"
+    default_detail = "This money is disputed."
+
+
+class NeedsApproval(InvalidState):
+    """The refund would pay an account that was entered, without the approval that payouts need."""
+
+    default_detail = (
+        "A payout to this account would wait for approval or for your server, and a refund can't wait. Send a payout to it "
+        "instead."
+    )
+
+
 def require_refundable(transaction: Transaction) -> None:
     """Check that a transaction is a payment.
 
@@ -66,7 +85,7 @@ class Rail:
 
 
 def refund(
-    *, transaction: Transaction, request: dict[str, Any], now: datetime
+    *, transaction: Transaction, request: dict[str, Any], now: datetime, maker: Maker = NO_MAKER
 ) -> IdempotentResult[CardOperation]:
     """Refund `amount` minor units of a payment, or the full rest if no amount is given.
 
@@ -75,8 +94,13 @@ def refund(
     :raises InvalidState: the payment has not succeeded, or is already refunded in full
     :raises ValidationError: the destination is missing, or isn't allowed
     :raises OtherCurrency: the bank of the account uses another currency
+    :raises NeedsApproval: it names an account, and a payout to it would need approval
+    :raises PayoutsFrozen: it names an account, and staff have frozen the payouts of the business
+    :raises BeneficiaryBlocked: it names an account that is blocked
     :raises AmountTooLarge: the amount exceeds the rest, after refunds in progress
-    :raises InsufficientFunds: it is a bank transfer that the business's balance doesn't cover
+    :raises PaymentDisputed: the rest would cover it, but part of that is disputed
+    :raises InsufficientFunds: it is a bank transfer that the business's balance doesn't cover, or a card refund that
+        would make the business owe more than is agreed
     :raises NotSupported: it is partial, and the acquirer only refunds in full; nothing was stored
     :raises RailUnavailable: the refund is new and its rail is unavailable; nothing was stored
     """
@@ -88,7 +112,7 @@ def refund(
         return replay
     require_refundable(transaction)
     found = rail_choices.attempt(partial(_rail_for, transaction))
-    opened = _open(transaction.pk, request, found, mark=mark, now=now)
+    opened = _open(transaction.pk, request, found, mark=mark, now=now, maker=maker)
     if opened.is_replay:
         return opened
     call = _rail_call(rail_choices.require(found), opened.resource)
@@ -101,7 +125,9 @@ def _rail_for(transaction: Transaction) -> Rail:
     :raises RailUnavailable: it is no longer configured, or unavailable
     """
     if transaction.is_transfer_payment:
-        bank = rail_choices.bank_for(transaction.business)
+        bank = rail_choices.bank_for_return(
+            transaction.business, Transfer.objects.filter(session=transaction.session_id).first()
+        )
         return Rail(bank, rail_choices.columns(bank))
     return Rail(rail_choices.acquirer_of(transaction), trace_fields())
 
@@ -123,6 +149,7 @@ def _open(
     *,
     mark: str,
     now: datetime,
+    maker: Maker,
 ) -> IdempotentResult[CardOperation]:
     """Create the refund. For a repeated request, return the earlier one."""
     transaction = lock(transaction_id)
@@ -135,11 +162,15 @@ def _open(
         raise InvalidState(f"Only a successful payment can be refunded. {described(transaction)}")
     destination = _destination_fields(transaction, request)
     amount = _refundable_amount(transaction, request.get("amount"))
+    if "destination" in request:
+        _require_allowed(transaction, request, amount=amount, maker=maker)
     rail = rail_choices.require(found)
     require_refund(rail.connector, amount, of=transaction.amount_collected)
     if transaction.is_transfer_payment:
         rail_blocks.require_open(rail.connector, currency=transaction.currency, amount=amount, now=now)
         refund_cover.require(transaction, amount)
+    else:
+        debt_limits.require_within(transaction, amount)
     new = CardOperation(
         id=new_id(now),
         transaction=transaction,
@@ -173,6 +204,25 @@ def _destination_fields(transaction: Transaction, request: dict[str, Any]) -> di
     return {f"destination_{name}": value for name, value in asdict(destination).items()}
 
 
+def _require_allowed(transaction: Transaction, request: dict[str, Any], *, amount: int, maker: Maker) -> None:
+    """Check that a refund may go to the account that the request names.
+
+    :raises NeedsApproval: a payout to it would wait for approval, or for the business's server
+    :raises PayoutsFrozen: staff have frozen the payouts of the business
+    :raises BeneficiaryBlocked: the account is blocked
+    """
+    named, business = request["destination"], transaction.business
+    item = PayoutItem(
+        request["reference"], amount, transaction.currency, narration=request.get("reason", ""), **named
+    )
+    verdict = acceptance.judge_return(business=business, item=item, is_to_sender=False, maker=maker)
+    if verdict.refusal is not None:
+        raise verdict.refusal
+    if verdict.awaiting != Transaction.Awaiting.RAIL:
+        raise NeedsApproval
+    beneficiaries.require_open(business, account_number=named["account_number"], bank_code=named["bank_code"])
+
+
 def _replay(
     business: Business, compared: dict[str, Any], mark: str
 ) -> IdempotentResult[CardOperation] | None:
@@ -194,6 +244,11 @@ def find_of(business: Business, reference: str) -> CardOperation | None:
 
 def _refundable_amount(transaction: Transaction, asked: int | None) -> int:
     left = transaction.amount_refundable
+    if _is_stopped_by_dispute(transaction, asked):
+        raise PaymentDisputed(
+            f"The cardholder's bank disputes {transaction.amount_disputed} of this payment. A refund would pay that "
+            f"back twice. {left} can be refunded."
+        )
     if left == 0:
         if asked is not None:
             raise AmountTooLarge(_nothing_left(transaction))
@@ -201,6 +256,12 @@ def _refundable_amount(transaction: Transaction, asked: int | None) -> int:
     if asked is not None and asked > left:
         raise AmountTooLarge(f"At most {left} is left to refund.", limit=left)
     return left if asked is None else asked
+
+
+def _is_stopped_by_dispute(transaction: Transaction, asked: int | None) -> bool:
+    """Return whether a refund would be possible without the payment's disputes."""
+    left, undisputed = transaction.amount_refundable, transaction.amount_not_refunded
+    return left == 0 < undisputed if asked is None else left < asked <= undisputed
 
 
 def _nothing_left(transaction: Transaction) -> str:

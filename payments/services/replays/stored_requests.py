@@ -21,6 +21,7 @@ def stored_request(transaction: Transaction) -> dict[str, Any]:
         "amount": transaction.amount,
         "currency": transaction.currency,
         "narration": transaction.narration,
+        "purpose": transaction.purpose,
         "metadata": transaction.metadata,
         "payment_ip": transaction.payment_ip,
         "redirect_url": transaction.redirect_url,
@@ -53,5 +54,5 @@ def stored_refund(refund: CardOperation) -> dict[str, Any]:
         "payment": str(refund.transaction_id),
         "amount": refund.amount,
         "reason": refund.reason,
-        "destination": destination if refund.is_transfer_refund else None,
+        "destination": destination if refund.pays_named_account else None,
     }

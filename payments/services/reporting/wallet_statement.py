@@ -1,11 +1,19 @@
-"""The wallet statement: movements of a wallet with their causes."""
+"""The wallet statement: movements of a wallet, or of another account of the business, with their causes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from uuid import UUID
 
 from ledger.models import Entry, Posting
-from payments.models import PayoutReturn, SettlementBatch, Transaction
+from payments.models import (
+    CardOperation,
+    PayoutReturn,
+    ReserveHold,
+    ReserveReturn,
+    SettlementBatch,
+    Transaction,
+)
 from payments.services.refunds import refused_returns
 from virtual_accounts.models import UnappliedMoney
 
@@ -27,6 +35,12 @@ class Movement:
 
     posting: Posting
     cause: Cause
+
+    @property
+    def reason(self) -> str:
+        """Return why staff booked it, in plain words; empty for other movements."""
+        entry = self.posting.entry
+        return entry.note if entry.kind == Kind.JOURNAL else ""
 
     @property
     def id(self) -> str:
@@ -53,8 +67,15 @@ def movements(postings: Sequence[Posting]) -> list[Movement]:
 
 
 def _transactions(ids: Iterable[UUID]) -> dict[UUID, Cause]:
-    rows = Transaction.objects.filter(pk__in=ids).values_list("pk", "reference", "customer_name")
-    return {pk: Cause(reference, pk, name) for pk, reference, name in rows}
+    rows = Transaction.objects.filter(pk__in=ids)
+    found = rows.values_list("pk", "reference", "customer_name", "customer_email")
+    return {pk: Cause(reference, pk, name or email) for pk, reference, name, email in found}
+
+
+def _refunds(ids: Iterable[UUID]) -> dict[UUID, Cause]:
+    rows = CardOperation.objects.filter(pk__in=ids)
+    found = rows.values_list("pk", "reference", "transaction__customer_name", "transaction__customer_email")
+    return {pk: Cause(reference or str(pk), pk, name or email) for pk, reference, name, email in found}
 
 
 def _returned_payouts(ids: Iterable[UUID]) -> dict[UUID, Cause]:
@@ -65,7 +86,21 @@ def _returned_payouts(ids: Iterable[UUID]) -> dict[UUID, Cause]:
 
 def _settlements(ids: Iterable[UUID]) -> dict[UUID, Cause]:
     rows = SettlementBatch.objects.filter(pk__in=ids).values_list("pk", "day")
-    return {pk: Cause(str(pk), pk, f"{day:%-d %b %Y}") for pk, day in rows}
+    return {pk: _of_batch(pk, day) for pk, day in rows}
+
+
+def _holds(ids: Iterable[UUID]) -> dict[UUID, Cause]:
+    rows = ReserveHold.objects.filter(pk__in=ids).values_list("pk", "batch_id", "batch__day")
+    return {pk: _of_batch(batch, day) for pk, batch, day in rows}
+
+
+def _returned_holds(ids: Iterable[UUID]) -> dict[UUID, Cause]:
+    rows = ReserveReturn.objects.filter(pk__in=ids).values_list("pk", "hold__batch_id", "hold__batch__day")
+    return {pk: _of_batch(batch, day) for pk, batch, day in rows}
+
+
+def _of_batch(batch: UUID, day: date) -> Cause:
+    return Cause(str(batch), batch, f"{day:%-d %b %Y}")
 
 
 def _unapplied_transfers(ids: Iterable[UUID]) -> dict[UUID, Cause]:
@@ -94,13 +129,20 @@ MOVEMENT_KINDS = {
     Kind.PAYOUT_FAILED: "Failed payout",
     Kind.PAYOUT_REVERSED: "Returned payout",
     Kind.SETTLEMENT_RELEASED: "Settlement",
+    Kind.RESERVE_HELD: "Held in reserve",
+    Kind.RESERVE_RETURNED: "Returned from reserve",
     Kind.UNAPPLIED_OUT: "Unapplied transfer",
+    Kind.TAX: "Tax",
     Kind.TOP_UP: "Top-up",
+    Kind.JOURNAL: "Correction",
 }
-PAYOUTS = (Kind.PAYOUT_ACCEPTED, Kind.PAYOUT_FAILED)
+PAYOUTS = (Kind.PAYOUT_ACCEPTED, Kind.PAYOUT_FAILED, Kind.TAX)
 _LOOKUPS: tuple[tuple[tuple[Entry.Kind, ...], Callable[[Iterable[UUID]], dict[UUID, Cause]]], ...] = (
-    (PAYOUTS, _transactions),
+    ((*PAYOUTS, Kind.PAYOUT_SENT, Kind.CARD, Kind.VIRTUAL_ACCOUNT), _transactions),
+    ((Kind.REFUND,), _refunds),
     ((Kind.PAYOUT_REVERSED,), _returned_payouts),
     ((Kind.SETTLEMENT_RELEASED,), _settlements),
-    ((Kind.UNAPPLIED_OUT,), _unapplied_transfers),
+    ((Kind.RESERVE_HELD,), _holds),
+    ((Kind.RESERVE_RETURNED,), _returned_holds),
+    ((Kind.UNAPPLIED_IN, Kind.UNAPPLIED_OUT), _unapplied_transfers),
 )

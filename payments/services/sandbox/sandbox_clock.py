@@ -6,17 +6,25 @@ from enum import StrEnum
 
 from django.db import transaction as database
 from django.db.models import Q
+from django.utils.module_loading import import_string
 
 from kit.db.clock import database_now
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction, WatchedAuthorisation
+from payments.models import (
+    CardOperation,
+    InvalidState,
+    PayoutApproval,
+    PayoutReturn,
+    Transaction,
+    WatchedAuthorisation,
+)
 from payments.rules import sandbox_triggers
 from payments.services import expiry, return_matching
 from payments.services.cards import unrecorded_authorisations
 from payments.services.expiry import Deadline
 from payments.services.intents import lock
-from payments.services.payouts import payout_returns
+from payments.services.payouts import payout_returns, waiting_payouts
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.rails import requery, watch_looks
 from payments.services.rails.rail_queries.query_leases import Unanswered
@@ -34,6 +42,9 @@ class Advanced(StrEnum):
     SESSION = "session"  # the session of a virtual account expired
     QUESTION = "question"  # the rail was queried for a lost answer
     RETURN = "return"  # the bank returned the payout
+    APPROVAL = "approval"  # the payout was not approved within 72 hours
+    SERVER = "server"  # the business's server was asked about the payout
+    DISPUTE = "dispute"  # the payment was disputed, or its dispute expired or was decided
     WATCH = "watch"  # the payment failed and is watched, or its acquirer was queried about it again
 
 
@@ -45,9 +56,11 @@ _OF_DEADLINES = {
 
 
 def advance(
-    transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime] = database_now
+    transaction: Transaction, *, actor: Actor, name: str = "", clock: Callable[[], datetime] = database_now
 ) -> Advanced:
     """Trigger the event that a transaction waits for. Of concurrent calls, only one does.
+
+    `name` is what the caller named: the transaction, or which of its disputes.
 
     Calls rails, so call it outside a database transaction.
 
@@ -56,8 +69,12 @@ def advance(
     subjects = _unanswered(transaction)
     if subjects:
         return _ask(transaction, subjects, actor=actor, clock=clock)
-    done = _expire(transaction, actor=actor, clock=clock) or _return_payout(
-        transaction, actor=actor, now=clock()
+    if transaction.awaiting in waiting_payouts.WAITING:
+        return _pass_wait(transaction, actor=actor, clock=clock)
+    done = (
+        _expire(transaction, actor=actor, clock=clock)
+        or _return_payout(transaction, actor=actor, now=clock())
+        or _dispute(transaction, name, actor=actor, clock=clock)
     )
     if done is None:
         raise InvalidState(
@@ -120,6 +137,22 @@ def _ask(
     return Advanced.QUESTION
 
 
+def _pass_wait(payout: Transaction, *, actor: Actor, clock: Callable[[], datetime]) -> Advanced:
+    """Pass the 72 hours of a payout's approval, or ask the business's server again now."""
+    waits_for_server = payout.awaiting == Transaction.Awaiting.SERVER
+    if waits_for_server:
+        is_done = waiting_payouts.ask_server_of(payout) > 0
+    else:
+        now = clock()
+        PayoutApproval.objects.filter(transaction=payout, expires_at__gt=now).update(expires_at=now)
+        is_done = waiting_payouts.expire(payout.pk, now=now)
+    if not is_done:
+        raise InvalidState("The payout is being decided about, or payouts are frozen. Try again later.")
+    advanced = Advanced.SERVER if waits_for_server else Advanced.APPROVAL
+    _record(payout, advanced, actor=actor, now=clock())
+    return advanced
+
+
 def _expire(transaction: Transaction, *, actor: Actor, clock: Callable[[], datetime]) -> Advanced | None:
     with database.atomic():
         moved = expiry.set_deadline(transaction.pk, clock=clock)
@@ -155,6 +188,17 @@ def _return_payout(transaction: Transaction, *, actor: Actor, now: datetime) -> 
         return None
     _record(transaction, Advanced.RETURN, actor=actor, now=now)
     return Advanced.RETURN
+
+
+def _dispute(
+    transaction: Transaction, name: str, *, actor: Actor, clock: Callable[[], datetime]
+) -> Advanced | None:
+    """Take the next step of a card payment's dispute. The app of disputes is above this one."""
+    advance_dispute = import_string("disputes.services.sandbox.advance")
+    if not transaction.is_card_payment or not advance_dispute(transaction, name, clock=clock):
+        return None
+    _record(transaction, Advanced.DISPUTE, actor=actor, now=clock())
+    return Advanced.DISPUTE
 
 
 def _record(transaction: Transaction, advanced: Advanced, *, actor: Actor, now: datetime) -> None:

@@ -15,7 +15,7 @@ from merchants.people.audit import Actor
 from payments.models import InvalidState, SettlementBatch, Transaction
 from payments.services import ledger_entries
 from payments.services.events import opt_in_events
-from payments.services.settlement import batch_transitions, batches
+from payments.services.settlement import batch_funds, batch_transitions, batches, reserves
 
 SettleStatus = Transaction.SettleStatus
 
@@ -24,21 +24,47 @@ SettleStatus = Transaction.SettleStatus
 def approve(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
     """Approve a batch for release, because the bank has received the money.
 
+    Where statements must show the money, payments whose money is missing are moved into a batch of their own.
+
     :raises InvalidState: it is not pending, or its payments are still being updated
+    :raises FundsMissing: none of its money has arrived
     """
+    batch_funds.require(batch_transitions.lock(batch_id), actor=actor.name, now=now)
     return _decide(batch_id, SettleStatus.APPROVED, actor=actor, now=now, reason=reason.strip())
 
 
 @database.atomic
-def release(batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "") -> SettlementBatch:
-    """Credit the batch's net to the merchant's wallet, once.
+def approve_unfunded(
+    batch_id: UUID, *, proposed_by: str, actor: Actor, now: datetime, reason: str = ""
+) -> SettlementBatch:
+    """Approve a batch whose money hasn't all arrived, as two people decided.
+
+    :raises InvalidState: it is not pending, or its payments are still being updated
+    :raises FundsArrived: nothing is missing
+    """
+    batch = batch_transitions.lock(batch_id)
+    batch_funds.take_exception(batch, proposed_by=proposed_by, confirmed_by=actor.name)
+    return _decide(batch_id, SettleStatus.APPROVED, actor=actor, now=now, reason=reason.strip())
+
+
+@database.atomic
+def release(
+    batch_id: UUID, *, actor: Actor, now: datetime, reason: str = "", proposed_by: str = ""
+) -> SettlementBatch:
+    """Credit the batch's net to the merchant's wallet, once, and hold back its reserve.
+
+    `proposed_by`: the other person, if two release it.
 
     :raises InvalidState: it is not approved, or its payments are still being updated
+    :raises FundsMissing: money must arrive since it was approved and hasn't, and only one person releases it
     """
+    checked = batch_transitions.lock(batch_id)
+    batch_funds.require_at_release(checked, proposed_by=proposed_by, confirmed_by=actor.name)
     batch = _decide(batch_id, SettleStatus.RELEASED, actor=actor, now=now, reason=reason.strip())
+    held = reserves.hold(batch, now=now)  # after the payments, because account locks come last
     opt_in_events.publish_settlement(batch, now=now)
-    if batch.net:  # last, because account locks come after payment locks
-        ledger.book(ledger_entries.settlement_released(batch, now=now))
+    if batch.net:
+        ledger.book_all([ledger_entries.settlement_released(batch, now=now), *held])
     return batch
 
 

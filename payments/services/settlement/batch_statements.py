@@ -17,17 +17,19 @@ TOGETHER = 2_000  # items read at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementLine:
-    """A payment, a refund or a carried amount. Amounts are minor units."""
+    """A payment, a refund, a step of a dispute or a carried amount. Amounts are minor units."""
 
     kind: str
-    reference: str  # the merchant's: of the payment, or of the refund
+    reference: str  # the merchant's: of the payment, or of the refund; the case number of a dispute
     payment_reference: str
     method: str
     at: datetime | None  # when it succeeded
     currency: str
     gross: int = 0
     fee: int = 0
+    fee_tax: int = 0
     refund: int = 0
+    dispute: int = 0  # taken; negative: given back
     net: int
 
 
@@ -43,7 +45,8 @@ class Statement:
 
         Payments and refunds are read after a page of items: a join may be done for the rest of the batch, then sorted.
         """
-        return self.batch.items.prefetch_related("transaction", "operation").order_by("id")
+        related = ("transaction", "operation", "dispute_step__dispute")
+        return self.batch.items.prefetch_related(*related).order_by("id")
 
     def lines(self) -> Iterator[StatementLine]:
         """Yield all lines, including carried amounts, without loading them at once."""
@@ -57,17 +60,26 @@ def statement(batch: SettlementBatch) -> Statement:
 
 
 def show(item: SettlementItem) -> StatementLine:
-    payment, refund = item.transaction, item.operation
+    payment, refund, step = item.transaction, item.operation, item.dispute_step
+    at: datetime | None
+    if step is not None:
+        reference, at = step.dispute.case_number, step.at
+    elif refund is not None:
+        reference, at = refund.reference or "", refund.finished_at
+    else:
+        reference, at = payment.reference, payment.finished_at
     return StatementLine(
-        kind="refund" if refund else "payment",
-        reference=(refund.reference or "") if refund else payment.reference,
+        kind=item.kind,
+        reference=reference,
         payment_reference=payment.reference,
         method=payment.method,
-        at=refund.finished_at if refund else payment.finished_at,
+        at=at,
         currency=payment.currency,
         gross=item.gross,
         fee=item.fee,
+        fee_tax=item.fee_tax,
         refund=item.refunded,
+        dispute=item.disputed,
         net=item.net,
     )
 
@@ -127,7 +139,8 @@ class StatementLines:
     def __getitem__(self, part: slice) -> list[NumberedLine]:
         direction = "-id" if self.is_reversed else "id"
         within = self.batch.items.filter(id__gt=self.above, id__lt=self.below)
-        items = within.select_related("transaction", "operation").order_by(direction)[: part.stop]
+        related = ("transaction", "operation", "dispute_step__dispute")
+        items = within.select_related(*related).order_by(direction)[: part.stop]
         rows = [NumberedLine(item.pk, show(item)) for item in items]
         ends = [
             NumberedLine(_CARRIED_FROM + n, one)
@@ -141,7 +154,7 @@ def table(batch: SettlementBatch) -> Table[StatementLine]:
     """Return the statement as a table, for exports."""
     columns: list[Column[StatementLine]] = [
         *attributes("kind", "reference", "payment_reference", "method", "at", "currency"),
-        *amounts("gross", "fee", "refund", "net"),
+        *amounts("gross", "fee", "fee_tax", "refund", "dispute", "net"),
         Column("settlement_id", lambda _: batch.pk),
         Column("settle_status", lambda _: batch.state),
     ]

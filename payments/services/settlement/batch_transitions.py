@@ -115,11 +115,11 @@ def _update_next(batch_id: UUID) -> int:
 def _update_following(batch: SettlementBatch, item_id: int, *, at: datetime) -> int:
     """Update the chunk of a locked batch's items that follows an item, and return its size."""
     following = batch.items.filter(pk__gt=item_id, is_live=True).order_by("pk")
-    found = list(following.values_list("pk", "transaction", "operation")[: CHUNK + 1])
+    found = list(following.values_list("pk", "transaction", "operation", "dispute_step")[: CHUNK + 1])
     chunk = found[:CHUNK]
     if batch.state == SettleStatus.REJECTED:
-        SettlementItem.objects.filter(pk__in=[item for item, _, _ in chunk]).update(is_live=False)
-    payments = [payment for _, payment, refund in chunk if refund is None]
+        SettlementItem.objects.filter(pk__in=[item for item, *_ in chunk]).update(is_live=False)
+    payments = [payment for _, payment, *of_payment in chunk if of_payment == [None, None]]
     if payments:
         set_settle_status(Transaction.objects.filter(pk__in=payments), SettleStatus(batch.state), now=at)
     batch.updated_through = chunk[-1][0] if len(found) > CHUNK else None

@@ -8,6 +8,7 @@ pending in chunks, too (`batch_transitions`). Lock order: batch, transactions.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction as database
@@ -26,6 +27,7 @@ from payments.models import (
     SettlementItem,
     Transaction,
     TransactionQuerySet,
+    dispute_steps,
 )
 from payments.rules import business_days
 from payments.services.settlement import batch_transitions
@@ -46,6 +48,7 @@ class Due:
     payments: int
     gross: int
     fees: int
+    taxes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def due(*, until: date, business: Business | None = None) -> list[Due]:
         .filter(finished_at__lt=business_days.begins_at(business_days.day_after(until)))
         .annotate(day=TruncDate("finished_at", tzinfo=business_days.TIME_ZONE))
         .values("business_id", "currency", "day")
-        .annotate(payments=Count("id"), gross=Sum(COLLECTED), fees=Sum("fee"))
+        .annotate(payments=Count("id"), gross=Sum(COLLECTED), fees=Sum("fee"), taxes=Sum("fee_tax"))
         .order_by("day", "business_id", "currency")
     )
     return [Due(**group) for group in groups]
@@ -167,9 +170,9 @@ def _add_payments(batch: SettlementBatch, *, now: datetime) -> int:
     chosen = _lock_next(batch)
     payments = Transaction.objects.filter(pk__in=chosen)
     if chosen:
-        item = {"batch": batch.pk, "transaction": F("id"), "gross": COLLECTED, "fee": F("fee")}
-        in_order = payments.order_by("finished_at", "id")
-        insert_selected(SettlementItem, in_order, item | {"refunded": 0, "is_live": True})
+        item = {"batch": batch.pk, "transaction": F("id"), "gross": COLLECTED}
+        item |= {"fee": F("fee"), "fee_tax": F("fee_tax"), "refunded": 0, "is_live": True}
+        insert_selected(SettlementItem, payments.order_by("finished_at", "id"), item)
         batch_transitions.set_settle_status(payments, SettleStatus.INITIATED, now=now)
     return len(chosen)
 
@@ -196,7 +199,7 @@ def _lock_next(batch: SettlementBatch) -> list[UUID]:
 
 
 def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
-    """Net the refunds and the debts of earlier batches, and make the batch pending."""
+    """Net the refunds, the disputes and the debts of earlier batches, and make the batch pending."""
     insert_selected(
         SettlementItem,
         _refunds_to_net(batch).order_by("finished_at", "id"),
@@ -207,6 +210,20 @@ def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
             "gross": 0,
             "fee": 0,
             "refunded": F("amount"),
+            "is_live": True,
+        },
+    )
+    insert_selected(
+        SettlementItem,
+        _dispute_steps_to_net(batch).order_by("id"),
+        {
+            "batch": batch.pk,
+            "transaction": F("dispute__transaction_id"),
+            "dispute_step": F("id"),
+            "gross": 0,
+            "fee": F("fee"),
+            "refunded": 0,
+            "disputed": F("taken"),
             "is_live": True,
         },
     )
@@ -235,13 +252,27 @@ def _refunds_to_net(batch: SettlementBatch) -> QuerySet[CardOperation]:
     )
 
 
+def _dispute_steps_to_net(batch: SettlementBatch) -> QuerySet[Any]:
+    """Return the steps of disputes of payments in this and earlier batches that moved money and no live batch has netted."""
+    netted = SettlementItem.objects.filter(dispute_step=OuterRef("pk"), is_live=True)
+    return dispute_steps().filter(
+        ~Exists(netted),
+        ~Q(taken=0) | ~Q(fee=0),
+        ~Q(dispute__transaction__settle_status__in=["", SettleStatus.REJECTED]),
+        dispute__business=batch.business_id,
+        dispute__currency=batch.currency,
+    )
+
+
 def update_totals(batch: SettlementBatch) -> None:
     """Set the batch's totals to the sums of its items."""
     items = batch.items.aggregate(
-        payments_count=Count("pk", filter=Q(operation=None)),
+        payments_count=Count("pk", filter=Q(operation=None, dispute_step=None)),
         gross=Sum("gross", default=0),
         fees=Sum("fee", default=0),
+        taxes=Sum("fee_tax", default=0),
         refunds=Sum("refunded", default=0),
+        disputes=Sum("disputed", default=0),
     )
     owed = batch.brought.aggregate(owed=Sum("carried_forward", default=0))["owed"]
     batch.set_totals(**items, brought_forward=owed)

@@ -1,7 +1,7 @@
 """The four-eyes rule: one staff member proposes what moves money or changes rights, and another confirms it.
 
 Every action of `staff_actions` needs a second person where `FOUR_EYES` is on; rejecting a batch moves no money and is
-not one of them. Without `FOUR_EYES`, an action is performed at once. With it, the action is stored and performed once when a second
+not one of them. Without `FOUR_EYES`, an action is performed at once, except the approval of a batch without its money. With it, the action is stored and performed once when a second
 person confirms it, under the lock of the proposal and after another check of the required state.
 
 One exception: while an installation has one active superuser, that person changes users and groups alone, because only
@@ -61,13 +61,14 @@ class SamePerson(InvalidState):
 
 
 def submit(action: StaffAction, *, user: User, actor: Actor, now: datetime) -> Proposal | None:
-    """Perform an action at once, or store and return it as a proposal if `FOUR_EYES` is on.
+    """Perform an action at once, or store and return it as a proposal if it needs a second person.
 
     :raises Problem: the state does not allow it
     :raises AlreadyProposed: another proposal about the same target is open
     :raises NotPermitted: the user has the right to the form, but not to the action
     """
-    if settings.FOUR_EYES and action.needs_second_person and not is_alone(user, action.kind):
+    needs_second = settings.FOUR_EYES and action.needs_second_person and not is_alone(user, action.kind)
+    if needs_second or action.is_exception:
         return _propose(action, user=user, actor=actor, now=now)
     with database.atomic():
         after_commit = staff_actions.perform(action, actor=actor, now=now)
@@ -211,6 +212,7 @@ def _action_of(proposal: Proposal) -> StaffAction:
         evidence=proposal.evidence,
         parameters=proposal.parameters,
         made_about=proposal.made_about or {},
+        proposed_by=proposal.proposed_by.email,
     )
 
 

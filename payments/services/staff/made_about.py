@@ -14,14 +14,16 @@ from ledger import services as ledger
 from merchants.models import Business
 from merchants.people.audit_values import shown
 from payments.models import CardOperation, SettlementBatch, Transaction
+from payments.services.settlement.batch_funds import Funds
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import UnappliedMoney
 
 MadeAbout = Mapping[str, object]
 
 AMOUNTS = {
-    "amount", "amount_captured", "amount_refunded", "amount_returned", "payment_captured", "payment_refunded",
-    "topped_up", "payout_amount", "payout_returned", "gross", "fees", "refunds", "brought_forward", "net", "carried_forward",
+    "amount", "amount_captured", "amount_refunded", "amount_returned", "payment_captured", "payment_refunded", "payment_disputed",
+    "topped_up", "payout_amount", "payout_returned", "gross", "fees", "taxes", "refunds", "brought_forward", "net",
+    "carried_forward", "arrived", "cost",
 }  # fmt: skip
 
 
@@ -30,11 +32,12 @@ def top_up(business: Business, currency: str) -> MadeAbout:
     return {"topped_up": ledger.topped_up(business, currency)}
 
 
-def batch(row: SettlementBatch) -> MadeAbout:
-    amounts = ("gross", "fees", "refunds", "brought_forward", "net", "carried_forward")
-    return {"state": str(row.state), "payments_count": row.payments_count} | {
-        name: getattr(row, name) for name in amounts
-    }
+def batch(row: SettlementBatch, funds: Funds | None) -> MadeAbout:
+    """Return the state and amounts, with what has arrived where it must: an approval is of that part."""
+    amounts = ("gross", "fees", "taxes", "refunds", "brought_forward", "net", "carried_forward")
+    held: dict[str, object] = {name: getattr(row, name) for name in amounts}
+    held |= {"arrived": funds.arrived} if funds else {}
+    return {"state": str(row.state), "payments_count": row.payments_count} | held
 
 
 def unapplied(money: UnappliedMoney) -> MadeAbout:

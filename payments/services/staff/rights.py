@@ -1,4 +1,4 @@
-"""Changes of the rights of staff, of fees and of connectors: actions of staff with values instead of an amount.
+"""Changes of the rights of staff, of fees, of risk terms, of connectors and of bank accounts of ours: actions of staff with values instead of an amount.
 
 Their parameters are `id`, the key of the changed row or None for a new one, `name`, how people call it, and `values`.
 """
@@ -10,25 +10,32 @@ from uuid import NAMESPACE_OID, uuid5
 
 from django.contrib.auth.models import Group, Permission
 
+from cash.models import BankAccount
+from cash.services import bank_accounts
 from kit.text.masking import mask_card_numbers
 from merchants.models import Business, User
 from merchants.people import audit, team
 from merchants.people.audit import Actor
-from payments.models import InvalidState, Proposal, RailChoice, Tariff
+from payments.models import InvalidState, Proposal, RailChoice, RiskTerms, Tariff
 from payments.rules.fees import Flow
 from payments.services import fee_rules
 from payments.services.rails import rail_choices
+from payments.services.settlement import risk_terms as agreed_terms
 from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.staff_action import StaffAction
 
 Action = Proposal.Action
 Values = Mapping[str, Any]
 
-ACTIONS = (Action.CHANGE_USER, Action.CHANGE_GROUP, Action.AGREE_FEE, Action.CHOOSE_CONNECTORS)
+ACTIONS = (
+    Action.CHANGE_USER, Action.CHANGE_GROUP, Action.AGREE_FEE, Action.CHOOSE_CONNECTORS, Action.CHANGE_BANK_ACCOUNT,
+    Action.AGREE_RISK_TERMS,
+)  # fmt: skip
 FLAGS = ("is_active", "is_staff", "is_superuser")
 RIGHTS = ("is_staff", "is_superuser", "groups")
 TERMS = (
     "flow", "currency", "is_offered", "is_withdrawn", "basis_points", "fixed", "fixed_waived_below", "cap", "steps",
+    "tax_basis_points", "stamp_duty", "stamp_duty_from",
 )  # fmt: skip
 
 
@@ -71,12 +78,33 @@ def fee(tariff: Tariff, *, reason: str) -> StaffAction:
     return _change(Action.AGREE_FEE, None, name, values, held, business=business, reason=reason)
 
 
+def risk_terms(terms: RiskTerms, *, reason: str) -> StaffAction:
+    """Return the agreement of risk terms with a business."""
+    name = f"risk terms {terms.currency} of {terms.business}"
+    values = agreed_terms.shown(terms)
+    held = agreed_terms.shown(agreed_terms.current(terms.business_id, terms.currency))
+    held |= {"agreements": RiskTerms.objects.filter(business=terms.business, currency=terms.currency).count()}
+    return _change(Action.AGREE_RISK_TERMS, None, name, values, held, business=terms.business, reason=reason)
+
+
 def connectors(choice: RailChoice, *, reason: str) -> StaffAction:
     """Return the choice of a business's connectors."""
     name, key = f"connectors of {choice.business}", str(choice.business_id)
     values = rail_choices.shown(choice)
     held = rail_choices.shown(RailChoice.objects.filter(pk=choice.business_id).first())
     return _change(Action.CHOOSE_CONNECTORS, key, name, values, held, business=choice.business, reason=reason)
+
+
+def bank_account(account: BankAccount, *, reason: str) -> StaffAction:
+    """Return a new bank account of ours, or new values of one.
+
+    :raises InvalidState: another account has the same number or connector
+    """
+    if conflict := bank_accounts.conflict(account):
+        raise InvalidState(conflict)
+    held = bank_accounts.shown(BankAccount.objects.filter(name=account.name).first())
+    values = bank_accounts.shown(account)
+    return _change(Action.CHANGE_BANK_ACCOUNT, account.name, account.name, values, held, reason=reason)
 
 
 def _change(
@@ -115,8 +143,13 @@ def lock_and_make(action: StaffAction) -> StaffAction:
         return group_change(group, values, reason=reason)
     if action.business is not None:
         Business.objects.select_for_update().get(pk=action.business.pk)
+    if action.kind == Action.AGREE_RISK_TERMS:
+        return risk_terms(RiskTerms(business=action.business, **values), reason=reason)
     if action.kind == Action.AGREE_FEE:
         return fee(Tariff(business=action.business, **values), reason=reason)
+    if action.kind == Action.CHANGE_BANK_ACCOUNT:
+        list(BankAccount.objects.select_for_update().order_by("pk"))
+        return bank_account(BankAccount(**values), reason=reason)
     return connectors(RailChoice(business=action.business, **values), reason=reason)
 
 
@@ -126,9 +159,15 @@ def perform(action: StaffAction, actor: Actor, now: datetime) -> None:
     if action.kind == Action.AGREE_FEE:
         tariff = Tariff(business=action.business, **values)
         fee_rules.agree(tariff, actor=actor, now=now, reason=action.reason)
+    elif action.kind == Action.AGREE_RISK_TERMS:
+        terms = RiskTerms(business=action.business, **values)
+        agreed_terms.agree(terms, actor=actor, now=now, reason=action.reason)
     elif action.kind == Action.CHOOSE_CONNECTORS:
         choice = RailChoice(business=action.business, **values)
         rail_choices.choose(choice, actor=actor, now=now, reason=action.reason)
+    elif action.kind == Action.CHANGE_BANK_ACCOUNT:
+        bank_accounts.store(values, now=now)
+        _record("bank_account.changed", action, key, actor=actor, now=now)
     elif action.kind == Action.CHANGE_USER:
         user = User.objects.get(pk=key)
         _change_user(user, values)

@@ -24,6 +24,8 @@ class StaffAction:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     made_about: MadeAbout
     needs_second_person: bool = True  # where FOUR_EYES is on
+    is_exception: bool = False  # needs one also where FOUR_EYES is off
+    proposed_by: str = ""  # of a proposal that is confirmed
 
     @property
     def owner(self) -> Business:

@@ -9,17 +9,28 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
+from django.utils.module_loading import import_string
 
-from ledger import services as ledger
+from kit.money.money import money
 from merchants.models import Business, User
 from merchants.people.audit import Actor
 from payments.models import CardOperation, InvalidState, Proposal, SettlementBatch, Transaction
 from payments.rules.settlement_transitions import BATCH_TRANSITIONS
 from payments.services import return_matching
 from payments.services.intents import lock
-from payments.services.payouts import payout_returns
-from payments.services.settlement import batch_decisions, batch_transitions
-from payments.services.staff import account_declarations, made_about, resolutions, rights, suspense_actions
+from payments.services.payouts import payout_freezes, payout_returns
+from payments.services.settlement import batch_decisions, batch_funds, batch_transitions
+from payments.services.staff import (
+    account_declarations,
+    break_matches,
+    business_closing,
+    debt_collection,
+    journal_actions,
+    made_about,
+    resolutions,
+    rights,
+    suspense_actions,
+)
 from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.staff_action import StaffAction
 from payments.services.state_descriptions import described
@@ -42,7 +53,10 @@ class Changed(InvalidState):
 
 PERMISSIONS: dict[str, str] = {
     Action.TOP_UP: "ledger.add_entry",
+    Action.JOURNAL: "payments.add_journal",
+    Action.REVERSE_JOURNAL: "payments.add_journal",
     Action.APPROVE_BATCH: "payments.decide_settlementbatch",
+    Action.APPROVE_UNFUNDED: "payments.decide_settlementbatch",
     Action.RELEASE_BATCH: "payments.decide_settlementbatch",
     Action.CREDIT_UNAPPLIED: "virtual_accounts.change_unappliedmoney",
     Action.RETURN_UNAPPLIED: "virtual_accounts.change_unappliedmoney",
@@ -53,11 +67,21 @@ PERMISSIONS: dict[str, str] = {
     Action.WRITE_OFF_UNCLAIMED: "virtual_accounts.change_unclaimedtransfer",
     Action.MATCH_RETURN: "payments.add_payoutreturn",
     Action.WRITE_OFF_RETURN: "payments.add_payoutreturn",
+    **dict.fromkeys(
+        [Action.ASSIGN_DISPUTE, Action.CREDIT_DISPUTE, Action.DISMISS_DISPUTE, Action.RECORD_DISPUTE_DEBIT],
+        "disputes.settle_dispute",
+    ),
     Action.CHANGE_USER: "merchants.change_user",
     Action.CHANGE_GROUP: "auth.change_group",
     Action.AGREE_FEE: "payments.add_tariff",
     Action.CHOOSE_CONNECTORS: "payments.change_railchoice",
+    Action.CHANGE_BANK_ACCOUNT: "cash.change_bankaccount",
+    Action.AGREE_RISK_TERMS: "payments.add_riskterms",
+    Action.MATCH_BREAKS: "cash.add_match",
+    Action.COLLECT_RESERVE: "payments.change_debt",
+    Action.LIFT_FREEZE: "payments.change_payoutcontrols",
     Action.DECLARE_ACCOUNT: "payments.add_accountdeclaration",
+    **dict.fromkeys(business_closing.ACTIONS, "merchants.change_business"),
 }
 OF_SUPERUSERS = {Action.CHANGE_USER, Action.CHANGE_GROUP}  # the permission alone isn't enough
 
@@ -67,26 +91,20 @@ def may_confirm(person: User | AnonymousUser, kind: str) -> bool:
     return person.has_perm(PERMISSIONS[kind]) and (person.is_superuser or kind not in OF_SUPERUSERS)
 
 
-def top_up(*, business: Business, currency: str, amount: int, cause: UUID, reason: str) -> StaffAction:
-    return StaffAction(
-        kind=Action.TOP_UP,
-        target=cause,
-        business=business,
-        currency=currency,
-        amount=amount,
-        reason=reason,
-        made_about=made_about.top_up(business, currency),
-    )
-
-
 def batch_decision(batch: SettlementBatch, kind: Proposal.Action, *, reason: str) -> StaffAction:
     """Return the approval or release of a batch.
 
     :raises InvalidState: the batch's state doesn't allow it
+    :raises FundsArrived: it is an approval without its money, and nothing is missing
     """
-    after = {Action.APPROVE_BATCH: "approved", Action.RELEASE_BATCH: "released"}[kind]
+    after = _AFTER[kind]
     if after not in BATCH_TRANSITIONS[batch.state]:
         raise InvalidState(f"A batch that is {batch.state} cannot become {after}.")
+    funds = batch_funds.required_of(batch)
+    missing = money(funds.missing, batch.currency) if funds and funds.missing else ""
+    if kind == Action.APPROVE_UNFUNDED and not missing:
+        raise batch_funds.FundsArrived
+    is_exception = bool(missing) and kind != Action.APPROVE_BATCH
     return StaffAction(
         kind=kind,
         target=batch.pk,
@@ -94,8 +112,17 @@ def batch_decision(batch: SettlementBatch, kind: Proposal.Action, *, reason: str
         currency=batch.currency,
         amount=batch.net,
         reason=reason,
-        made_about=made_about.batch(batch),
+        parameters={"missing": missing} if missing else {},
+        made_about=made_about.batch(batch, funds),
+        is_exception=is_exception,
     )
+
+
+_AFTER = {
+    Action.APPROVE_BATCH: "approved",
+    Action.APPROVE_UNFUNDED: "approved",
+    Action.RELEASE_BATCH: "released",
+}
 
 
 def unapplied_decision(
@@ -141,6 +168,22 @@ def payout_reversal(payout: Transaction, *, reason: str) -> StaffAction:
     amount = return_matching.amount_left(payout)
     about = made_about.transaction(payout)
     return _about(payout, Action.REVERSE_PAYOUT, target=payout.pk, amount=amount, reason=reason, about=about)
+
+
+def lift_freeze(business: Business, *, reason: str) -> StaffAction:
+    """Return the lifting of a freeze of payouts.
+
+    :raises InvalidState: they aren't frozen, or the business is closed
+    """
+    controls, frozen_at = payout_freezes.frozen_controls(business.pk)
+    return StaffAction(
+        kind=Action.LIFT_FREEZE,
+        target=business.pk,
+        business=business,
+        reason=reason,
+        parameters={"name": business.name},
+        made_about={"frozen_at": frozen_at.isoformat(), "frozen_because": controls.freeze_reason},
+    )
 
 
 def resolution(
@@ -211,17 +254,6 @@ def _about(
     )
 
 
-def _lock_top_up(action: StaffAction) -> StaffAction:
-    ledger.lock_for_top_up(action.owner, action.currency)
-    return top_up(
-        business=action.owner,
-        currency=action.currency,
-        amount=action.amount,
-        cause=action.target,
-        reason=action.reason,
-    )
-
-
 def _lock_batch(action: StaffAction) -> StaffAction:
     return batch_decision(batch_transitions.lock(action.target), action.kind, reason=action.reason)
 
@@ -248,10 +280,16 @@ def _lock_operation(action: StaffAction) -> StaffAction:
     return resolution(operation, succeeded=_succeeded(action), reason=action.reason, evidence=action.evidence)
 
 
+def _lock_freeze(action: StaffAction) -> StaffAction:
+    payout_freezes.lock_frozen(action.target)
+    return lift_freeze(action.owner, reason=action.reason)
+
+
 # Lock the target, then make the same action about its present state.
 _LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
-    Action.TOP_UP: _lock_top_up,
+    **journal_actions.LOCK_AND_MAKE,
     Action.APPROVE_BATCH: _lock_batch,
+    Action.APPROVE_UNFUNDED: _lock_batch,
     Action.RELEASE_BATCH: _lock_batch,
     Action.CREDIT_UNAPPLIED: _lock_unapplied,
     Action.RETURN_UNAPPLIED: _lock_unapplied,
@@ -259,31 +297,31 @@ _LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
     Action.RESOLVE_TRANSACTION: _lock_transaction,
     Action.RESOLVE_OPERATION: _lock_operation,
     **suspense_actions.LOCK_AND_MAKE,
+    **import_string("disputes.services.unmatched.LOCK_AND_MAKE"),  # by name: its app is above this one
+    **import_string("disputes.services.debits.LOCK_AND_MAKE"),
     **dict.fromkeys(rights.ACTIONS, rights.lock_and_make),
+    Action.LIFT_FREEZE: _lock_freeze,
     Action.DECLARE_ACCOUNT: account_declarations.make_again,
+    **dict.fromkeys(business_closing.ACTIONS, business_closing.lock_and_make),
+    Action.MATCH_BREAKS: break_matches.lock_and_make,
+    Action.COLLECT_RESERVE: debt_collection.lock_and_make,
 }
-
-
-def _top_up(action: StaffAction, actor: Actor, now: datetime) -> None:
-    is_new = ledger.top_up(
-        business=action.owner,
-        currency=action.currency,
-        amount=action.amount,
-        reason=action.reason,
-        cause=action.target,
-        actor=actor,
-        now=now,
-    )
-    if not is_new:
-        raise InvalidState("This top-up was already booked.")
 
 
 def _approve_batch(action: StaffAction, actor: Actor, now: datetime) -> None:
     batch_decisions.approve(action.target, reason=action.reason, actor=actor, now=now)
 
 
+def _approve_unfunded(action: StaffAction, actor: Actor, now: datetime) -> None:
+    batch_decisions.approve_unfunded(
+        action.target, proposed_by=action.proposed_by, reason=action.reason, actor=actor, now=now
+    )
+
+
 def _release_batch(action: StaffAction, actor: Actor, now: datetime) -> None:
-    batch_decisions.release(action.target, reason=action.reason, actor=actor, now=now)
+    batch_decisions.release(
+        action.target, proposed_by=action.proposed_by, reason=action.reason, actor=actor, now=now
+    )
 
 
 def _credit_unapplied(action: StaffAction, actor: Actor, now: datetime) -> None:
@@ -302,6 +340,10 @@ def _reverse_payout(action: StaffAction, actor: Actor, now: datetime) -> None:
         transaction_id=action.target, amount=action.amount, reason=action.reason, actor=actor, now=now
     ):
         raise InvalidState("This payout was already reversed.")
+
+
+def _lift_freeze(action: StaffAction, actor: Actor, now: datetime) -> None:
+    payout_freezes.lift(action.owner, reason=action.reason, actor=actor, now=now)
 
 
 def _resolve_transaction(action: StaffAction, actor: Actor, now: datetime) -> None:
@@ -331,8 +373,9 @@ def _succeeded(action: StaffAction) -> bool:
 
 
 _PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], AfterCommit | None]] = {
-    Action.TOP_UP: _top_up,
+    **journal_actions.PERFORM,
     Action.APPROVE_BATCH: _approve_batch,
+    Action.APPROVE_UNFUNDED: _approve_unfunded,
     Action.RELEASE_BATCH: _release_batch,
     Action.CREDIT_UNAPPLIED: _credit_unapplied,
     Action.RETURN_UNAPPLIED: _return_unapplied,
@@ -340,6 +383,12 @@ _PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], AfterCommit | None]
     Action.RESOLVE_TRANSACTION: _resolve_transaction,
     Action.RESOLVE_OPERATION: _resolve_operation,
     **suspense_actions.PERFORM,
+    **import_string("disputes.services.unmatched.PERFORM"),
+    **import_string("disputes.services.debits.PERFORM"),
     **dict.fromkeys(rights.ACTIONS, rights.perform),
+    Action.LIFT_FREEZE: _lift_freeze,
     Action.DECLARE_ACCOUNT: account_declarations.perform,
+    **dict.fromkeys(business_closing.ACTIONS, business_closing.perform),
+    Action.MATCH_BREAKS: break_matches.perform,
+    Action.COLLECT_RESERVE: debt_collection.perform,
 }

@@ -22,7 +22,7 @@ def deactivate(account_id: UUID, *, now: datetime, actor: Actor | None = None) -
     A change by a person is audited. Calls with an API key are in the request log.
     """
     account = accounts.lock(account_id)
-    if account.is_active:
+    if account.is_active or (account.is_opening and account.deactivated_at is None):
         account.deactivate(now=now)
         _record("virtual_account.deactivated", account, actor=actor, now=now)
         failed = sessions.fail_open(account, now=now)

@@ -4,17 +4,25 @@ A hanging provider only blocks its own slots. Other tasks and queries to other r
 """
 
 import time
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import structlog
+from django.db import InterfaceError, OperationalError
 
 from kit.db.clock import database_now
+from kit.text.exception_summaries import summary_of
 from payments.services.rails.rail_queries import parallel_calls, query_leases
 from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rails.rail_queries.query_leases import Lane
+from payments.services.transfers import opened_accounts, provider_transfers
 from virtual_accounts.models import ProviderMessage
-from virtual_accounts.providers import account_provider
-from virtual_accounts.services import provider_messages
+from virtual_accounts.providers import number_provider
+from virtual_accounts.services import account_openings, provider_messages
+from virtual_accounts.services.provider_messages import Again
+
+Kind = ProviderMessage.Kind
 
 log = structlog.get_logger("sluice.account_messages")
 
@@ -50,18 +58,25 @@ def _fill(calls: CallGroup) -> None:
         if free:
             now = database_now()
             for message in provider_messages.lease(limit=free, at=now, length=query_leases.length()):
-                calls.start(
-                    RailCall(message, LANE, partial(_send, message.kind, message.account.account_number))
-                )
+                calls.start(RailCall(message, LANE, _call(message)))
                 started += 1
     finally:
         parallel_calls.slots.release(LANE, free - started)
 
 
-def _send(kind: str, number: str) -> None:
-    """Send one message. Needs no database."""
-    provider = account_provider()
-    send = provider.close if kind == ProviderMessage.Kind.CLOSE else provider.reopen
+def _call(message: ProviderMessage) -> Callable[[], Any]:
+    """Return what sends a message. It needs no database."""
+    if message.account is None:
+        return partial(provider_transfers.ask, message.subject, provider_account=message.provider_account)
+    if message.kind == Kind.OPEN:
+        order = account_openings.order_of(message.account)
+        return partial(account_openings.ask, order, provider_account=message.provider_account)
+    return partial(_tell, message.kind, message.account.account_number)
+
+
+def _tell(kind: str, number: str) -> None:
+    provider = number_provider()
+    send = provider.close if kind == Kind.CLOSE else provider.reopen
     send(number)
 
 
@@ -71,9 +86,28 @@ def _record_late(reply: Reply) -> None:
 
 def _record(reply: Reply) -> bool:
     message: ProviderMessage = reply.call.subject
-    now = database_now()
-    if reply.error is None:
-        return provider_messages.record_answer(message, now=now)
-    log.warning("account provider did not answer", id=message.pk, error=type(reply.error).__name__)
-    provider_messages.record_failure(message, type(reply.error).__name__, now=now)
+    if reply.error is not None:
+        log.warning("account provider did not answer", id=message.pk, error=type(reply.error).__name__)
+        provider_messages.record_failure(message, type(reply.error).__name__, now=database_now())
+        return False
+    try:
+        again = _apply(message, reply.answer)
+    except (OperationalError, InterfaceError):
+        raise  # it is sent again once the lease has expired
+    except Exception as error:  # noqa: BLE001  (a message that fails must not stop the others)
+        log.error("answer of the account provider not applied", id=message.pk, **summary_of(error))  # noqa: TRY400  (it may quote a row)
+        again = Again(type(error).__name__)
+    if again is None:
+        return provider_messages.record_answer(message, now=database_now())
+    if again.at is not None:
+        provider_messages.postpone(message, until=again.at)
+        return True
+    provider_messages.record_failure(message, again.why, now=database_now())
     return False
+
+
+def _apply(message: ProviderMessage, answer: Any) -> Again | None:
+    """Apply an answer, and return whether the message has to be sent again. Idempotent."""
+    if message.account is None:
+        return provider_transfers.apply(message.subject, answer, was_rejected=message.kind == Kind.REJECT)
+    return opened_accounts.apply(message.account.pk, answer) if message.kind == Kind.OPEN else None

@@ -17,6 +17,7 @@ from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import Transaction
 from payments.services.intents import find_of
+from payments.services.payouts.makers import Maker
 from payments.services.rails import rail_choices
 from payments.services.transfers import return_destinations, unapplied_decisions
 from virtual_accounts.models import UnappliedMoney
@@ -69,6 +70,7 @@ def return_to_sender(
     unapplied_id: UUID,
     reason: str,
     destination: Mapping[str, str] | None,
+    maker: Maker,
     actor: Actor,
     now: datetime,
 ) -> IdempotentResult[UnappliedMoney]:
@@ -80,8 +82,13 @@ def return_to_sender(
     :raises ValidationError: the destination is missing, or isn't allowed because the sender is known
     :raises OtherCurrency: the bank of the account uses another currency
     :raises RailUnavailable: no bank is available for payouts; nothing was stored
+    :raises PayoutsFrozen: staff have frozen the payouts of the business; nothing was stored
+    :raises BeneficiaryBlocked: the account in `destination` is blocked; nothing was stored
     """
-    bank = rail_choices.attempt(lambda: rail_choices.bank_for(business))  # before locking rows
+    transfer = unapplied_queries.of(business).get(pk=unapplied_id).transfer
+    bank = rail_choices.attempt(
+        lambda: rail_choices.bank_for_return(business, transfer)
+    )  # before locking rows
     with database.atomic():
         money = _lock(business, unapplied_id)
         return_destinations.refuse_beside_sender(money.transfer, destination)
@@ -99,6 +106,7 @@ def return_to_sender(
             reason=reason,
             actor=actor,
             now=now,
+            maker=maker,
         )
     opened.send()
     return IdempotentResult(money, is_replay=False)

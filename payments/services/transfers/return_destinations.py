@@ -33,7 +33,12 @@ class Destination:
 
 
 def sender_of(transfer: Transfer) -> Destination | None:
-    """Return the sender's account, or None if the bank sent none that payouts can reach."""
+    """Return the sender's account, or None if the bank sent none that payouts can reach.
+
+    A provider that masks the account sends the money back to it itself. Number and bank are empty then.
+    """
+    if transfer.provider_account:
+        return Destination(transfer.sender_name, "", "")
     bank = banks.find(transfer.sender_bank_code)
     if bank is None or not banks.ACCOUNT_NUMBER.fullmatch(transfer.sender_account_number):
         return None

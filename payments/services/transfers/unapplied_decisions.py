@@ -1,7 +1,8 @@
 """Credit unapplied money to the business, or return it to the sender.
 
 Both credit the wallet first. A return then debits it at once, by a payout without a fee. If the bank refuses that
-payout, the money is unapplied and open again (`refused_returns`).
+payout, the money is unapplied and open again (`refused_returns`). A return to an account that somebody entered may wait
+for the approval of another member first, like any payout.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,10 @@ from payments.rails import RailUnavailable
 from payments.rails.protocol import PayoutBank
 from payments.rules import fees
 from payments.services import ledger_entries
-from payments.services.intents import find_of, open_intent
+from payments.services.intents import FIRST_QUERY_AFTER, find_of, open_intent
+from payments.services.payouts import acceptance, beneficiaries
+from payments.services.payouts.approvals import PayoutItem
+from payments.services.payouts.makers import NO_MAKER, Maker
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import payout_order
 from payments.services.rails.rail_queries import rail_blocks
@@ -43,6 +47,14 @@ class NotOpen(InvalidState):
     """The money was already returned or credited."""
 
     default_detail = "This money was already returned or credited."
+
+
+class NotShort(InvalidState):
+    """The money isn't less than a payment expected."""
+
+    default_detail = (
+        "Only a transfer of less than its payment expected can be accepted for it. Credit it instead."
+    )
 
 
 class SenderUnknown(Problem):
@@ -72,12 +84,29 @@ def credit(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> U
     return money
 
 
-def credit_locked(money: UnappliedMoney, *, reason: str, actor: Actor, now: datetime) -> None:
+@database.atomic
+def accept(unapplied_id: UUID, *, reason: str, actor: Actor, now: datetime) -> UnappliedMoney:
+    """Credit money that is less than its payment expected, and record that it is for the payment, which stays failed.
+
+    :raises NotOpen: it was returned or credited before
+    :raises NotShort: it isn't less than a payment expected
+    """
+    money = lock_open(unapplied_id)
+    if not money.is_short:
+        raise NotShort
+    credit_locked(money, reason=reason, actor=actor, now=now, is_accepted=True)
+    return money
+
+
+def credit_locked(
+    money: UnappliedMoney, *, reason: str, actor: Actor, now: datetime, is_accepted: bool = False
+) -> None:
     """Credit open money that the caller has locked."""
     booking = _to_wallet(money, reason=reason, now=now)
-    money.decide(UnappliedMoney.State.CREDITED, reason=reason, actor=actor.name, reference="", now=now)
+    state = UnappliedMoney.State.CREDITED
+    money.decide(state, reason=reason, actor=actor.name, reference="", now=now, is_accepted=is_accepted)
     ledger.book(booking)
-    _record("unapplied.credited", money, actor=actor, now=now)
+    _record("unapplied.accepted" if is_accepted else "unapplied.credited", money, actor=actor, now=now)
 
 
 def return_to_sender(
@@ -86,12 +115,13 @@ def return_to_sender(
     reason: str,
     actor: Actor,
     now: datetime,
+    maker: Maker = NO_MAKER,
     account_number: str = "",
     bank_code: str = "",
 ) -> UnappliedMoney:
     """Return the money by a payout to the sender's account.
 
-    Pass an account only if the bank didn't send one.
+    Pass an account only if the bank didn't send one. `maker` may not approve the payout, if it waits for approval.
 
     :raises NotOpen: it was already returned or credited
     :raises SenderKnown: an account is passed although the sender's account is known
@@ -104,6 +134,7 @@ def return_to_sender(
         reason=reason,
         actor=actor,
         now=now,
+        maker=maker,
         account_number=account_number,
         bank_code=bank_code,
     )
@@ -120,9 +151,9 @@ class OpenedReturn:
     bank: PayoutBank
 
     def send(self) -> None:
-        """Send the payout to the bank. Call it after the commit."""
-        if not self.intent.is_replay:
-            payout = self.intent.resource
+        """Send the payout to the bank, unless it waits for approval. Call it after the commit."""
+        payout = self.intent.resource
+        if not self.intent.is_replay and payout.awaiting == Transaction.Awaiting.RAIL:
             call_rail(payout, partial(self.bank.send, payout_order(payout)), cause=Cause.RAIL)
         self.money.refresh_from_db()  # open again if the bank refused
 
@@ -134,6 +165,7 @@ def open_return(
     reason: str,
     actor: Actor,
     now: datetime,
+    maker: Maker = NO_MAKER,
     account_number: str = "",
     bank_code: str = "",
 ) -> OpenedReturn:
@@ -145,12 +177,12 @@ def open_return(
     :raises OtherCurrency: the bank of the account uses another currency
     :raises RailUnavailable: no bank is configured for payouts
     """
-    owner = unapplied_queries.owner(unapplied_id)
-    bank = rail_choices.attempt(lambda: rail_choices.bank_for(owner))
+    arrived = unapplied_queries.find(unapplied_id)
+    bank = rail_choices.attempt(lambda: rail_choices.bank_for_return(arrived.business, arrived.transfer))
     money = lock_open(unapplied_id)
     require_destination(money.transfer, account_number=account_number, bank_code=bank_code)
     named = _named(money.transfer, account_number=account_number, bank_code=bank_code)
-    return return_locked(money, named=named, bank=bank, reason=reason, actor=actor, now=now)
+    return return_locked(money, named=named, bank=bank, reason=reason, actor=actor, now=now, maker=maker)
 
 
 def return_locked(
@@ -161,19 +193,33 @@ def return_locked(
     reason: str,
     actor: Actor,
     now: datetime,
+    maker: Maker = NO_MAKER,
 ) -> OpenedReturn:
     """Book the return of open money that the caller has locked. All returns use this function.
 
     :raises ValidationError: the destination is missing, or isn't allowed because the sender is known
     :raises OtherCurrency: the bank of the account uses another currency
+    :raises PayoutsFrozen: staff have frozen the payouts of the business
+    :raises BeneficiaryBlocked: the named account is blocked
     :raises RailUnavailable: no bank is configured for payouts
     """
     destination = return_destinations.choose(money.transfer, named)
     return_destinations.require_currency(destination, money.currency, advice="Credit it instead.")
     bank = rail_choices.require(bank)
-    rail_blocks.require_open(bank, currency=money.currency, amount=money.amount, now=now)
+    item = _item(money, destination, reason=reason)
+    verdict = acceptance.judge_return(
+        business=money.business, item=item, is_to_sender=named is None, maker=maker
+    )
+    if verdict.refusal is not None:
+        raise verdict.refusal
+    if named is not None:
+        beneficiaries.require_open(
+            money.business, account_number=item.account_number, bank_code=item.bank_code
+        )
+    if verdict.awaiting == Transaction.Awaiting.RAIL:
+        rail_blocks.require_open(bank, currency=money.currency, amount=money.amount, now=now)
     booking = _to_wallet(money, reason=reason, now=now)
-    intent = _order_return(money, rail_choices.columns(bank), destination=destination, reason=reason, now=now)
+    intent = _order_return(money, rail_choices.columns(bank), item, awaiting=verdict.awaiting, now=now)
     money.decide(
         UnappliedMoney.State.RETURNED,
         reason=reason,
@@ -184,6 +230,7 @@ def return_locked(
     # Covered by the entry before it, even if the business owes more.
     payout = ledger_entries.payout_accepted(intent.resource, fee=0, is_covered=False, now=now)
     ledger.book_all([booking, payout])
+    acceptance.record(verdict, intent.resource, maker=maker, now=now)
     _record("unapplied.returned", money, actor=actor, now=now)
     return OpenedReturn(money, intent, bank)
 
@@ -225,25 +272,45 @@ def _named(transfer: Transfer, *, account_number: str, bank_code: str) -> dict[s
     }
 
 
+def _item(money: UnappliedMoney, destination: Destination, *, reason: str) -> PayoutItem:
+    """Return the payout of a return, as it is approved and sent."""
+    return PayoutItem(
+        reference=refused_returns.next_reference(money),
+        amount=money.amount,
+        currency=money.currency,
+        account_number=destination.account_number,
+        bank_code=destination.bank_code,
+        name=destination.name,
+        narration=reason,
+    )
+
+
 def _order_return(
-    money: UnappliedMoney, sent_to: dict[str, Any], *, destination: Destination, reason: str, now: datetime
+    money: UnappliedMoney,
+    sent_to: dict[str, Any],
+    item: PayoutItem,
+    *,
+    awaiting: Transaction.Awaiting,
+    now: datetime,
 ) -> IdempotentResult[Transaction]:
     """Create the payout of a return. It has no fee."""
     return open_intent(
         business=money.business,
-        reference=refused_returns.next_reference(money),
+        reference=item.reference,
         fingerprint=generated_fingerprint(unapplied=str(money.pk)),
         **sent_to,
         now=now,
         request_type=Transaction.RequestType.PAYOUT,
         method=Transaction.Method.BANK,
         fee_rule=fees.FREE.snapshot,
-        amount=money.amount,
-        currency=money.currency,
-        narration=reason,
-        customer_name=destination.name,
-        account_number=destination.account_number,
-        bank_code=destination.bank_code,
+        amount=item.amount,
+        currency=item.currency,
+        narration=item.narration,
+        customer_name=item.name,
+        account_number=item.account_number,
+        bank_code=item.bank_code,
+        awaiting=awaiting,
+        next_query_at=now + FIRST_QUERY_AFTER if awaiting == Transaction.Awaiting.RAIL else None,
     )
 
 

@@ -59,7 +59,7 @@ def write_off(transfer_id: UUID, *, reason: str, actor: Actor, now: datetime) ->
     """
     unclaimed = lock_open(transfer_id)
     unclaimed_transfers.resolve(unclaimed, resolution=reason, actor=actor.name, now=now)
-    ledger.book_all(suspense.leaving(unclaimed, reason=reason, now=now))
+    ledger.book_all(suspense.written_off(unclaimed, reason=reason, now=now))
     _record("unclaimed_transfer.written_off", unclaimed, business=None, actor=actor, now=now)
 
 

@@ -22,8 +22,8 @@ from merchants.people.audit import Actor
 from payments.identifiers import new_id
 from payments.models import CardOperation, RailBlock, Transaction
 from payments.rails import ConnectorUnavailable
-from payments.rails.protocol import CardAcquirer, PayoutBank, RailAnswer, RailBlocked
-from payments.services.rails.rail_queries.query_leases import BANK, Unanswered, lane_of
+from payments.rails.protocol import CardAcquirer, CardCapabilities, PayoutBank, RailAnswer, RailBlocked
+from payments.services.rails.rail_queries.query_leases import ACQUIRER, BANK, Lane, Unanswered, lane_of
 from payments.services.rails.rail_queries.rail_outages import bring_forward
 
 log = structlog.get_logger("sluice.rails")
@@ -36,6 +36,7 @@ CACHED_FOR = 5.0  # seconds
 class Order(NamedTuple):
     """What decides whether a block holds an order back. The amount is in minor units."""
 
+    rail: str
     connector: str
     account: str
     currency: str
@@ -45,9 +46,11 @@ class Order(NamedTuple):
 def order_of(subject: Unanswered) -> Order:
     """Return what is known of an order. Captures, voids and refunds to cards go where their payment went."""
     if not isinstance(subject, CardOperation):
-        return Order(subject.connector, subject.account, subject.currency, subject.amount)
+        rail, connector = lane_of(subject)
+        return Order(rail, connector, subject.account, subject.currency, subject.amount)
     sent_to = subject if subject.is_transfer_refund else subject.transaction
-    return Order(sent_to.connector, sent_to.account, subject.transaction.currency, subject.amount)
+    rail, connector = lane_of(subject)
+    return Order(rail, connector, sent_to.account, subject.transaction.currency, subject.amount)
 
 
 @cached(TTLCache(maxsize=1, ttl=CACHED_FOR), lock=Lock())
@@ -83,6 +86,7 @@ def follow(answer: RailAnswer, *, about: Unanswered, now: datetime) -> None:
 def _store(blocked: RailBlocked, order: Order, *, probe: UUID | None, now: datetime) -> None:
     new = RailBlock(
         id=new_id(now),
+        rail=order.rail,
         connector=order.connector,
         account=order.account,
         currency=order.currency if blocked.amount is not None else "",
@@ -103,7 +107,7 @@ def _store(blocked: RailBlocked, order: Order, *, probe: UUID | None, now: datet
 def _change(new: RailBlock) -> None:
     """Give a block its newest reason and, if there is, a smaller refused amount or another order to probe with."""
     known = RailBlock.objects.select_for_update().filter(
-        connector=new.connector, account=new.account, currency=new.currency
+        rail=new.rail, connector=new.connector, account=new.account, currency=new.currency
     )
     for block in known:
         block.reason = new.reason
@@ -151,8 +155,7 @@ def _end(block: RailBlock, *, now: datetime) -> None:
     if not ended:
         return  # another process was first
     log.info("rail no longer blocked", account=block.account, reason=block.reason)
-    for model in (Transaction, CardOperation):
-        waiting = model._default_manager.unanswered().filter(connector=block.connector, account=block.account)
+    for waiting in _waiting_for(block):
         bring_forward(waiting, now=now)
     database.on_commit(cached_blocks.cache_clear)
 
@@ -162,16 +165,22 @@ def require_open(bank: CardAcquirer | PayoutBank, *, currency: str, amount: int,
 
     :raises ConnectorUnavailable: it is blocked
     """
-    if not _may_pass(Order(bank.name, bank.account, currency, amount), order_id=None, now=now):
+    order = Order(_rail_of(bank), bank.name, bank.account, currency, amount)
+    if not _may_pass(order, order_id=None, now=now):
         raise ConnectorUnavailable
 
 
 def is_blocked(rail: CardAcquirer | PayoutBank) -> bool:
     """Return whether a bank or acquirer takes no new order of any amount."""
     return any(
-        (block.connector, block.account, block.amount) == (rail.name, rail.account, None)
+        (block.rail, block.connector, block.account, block.amount)
+        == (_rail_of(rail), rail.name, rail.account, None)
         for block in cached_blocks()
     )
+
+
+def _rail_of(connector: CardAcquirer | PayoutBank) -> str:
+    return ACQUIRER if isinstance(connector.capabilities, CardCapabilities) else BANK
 
 
 def may_send(subject: Unanswered, *, now: datetime) -> bool:
@@ -184,18 +193,23 @@ def bring_probes_forward(*, now: datetime) -> None:
     if not cached_blocks():
         return
     for block in RailBlock.objects.filter(probed_at__lte=now - PROBE_INTERVAL):
-        for model in (Transaction, CardOperation):
-            bring_forward(_probes_of(block, model._default_manager.unanswered()), now=now)
+        for waiting in _waiting_for(block):
+            bring_forward(_probes_of(block, waiting), now=now)
 
 
-def _probes_of(block: RailBlock, unanswered: QuerySet[Any]) -> QuerySet[Any]:
+def _waiting_for(block: RailBlock) -> tuple[QuerySet[Any], QuerySet[Any]]:
+    """Return what may wait for a blocked account. Operations on card payments are queried on their own schedule."""
+    lane = Lane(block.rail, block.connector)
+    return lane.transactions.filter(account=block.account), lane.operations.filter(account=block.account)
+
+
+def _probes_of(block: RailBlock, waiting: QuerySet[Any]) -> QuerySet[Any]:
     """Return the order that was refused or, if it has its outcome by now, a few others that may wait for the account."""
     if _is_unanswered(block.order_id):
-        return unanswered.filter(pk=block.order_id)
-    waiting = unanswered.filter(connector=block.connector, account=block.account)
-    return unanswered.filter(
-        pk__in=list(waiting.order_by("next_query_at").values_list("pk", flat=True)[:PROBES])
-    )
+        return waiting.filter(pk=block.order_id)
+    first = list(waiting.order_by("next_query_at").values_list("pk", flat=True)[:PROBES])
+    found: QuerySet[Any] = waiting.model._default_manager.filter(pk__in=first)
+    return found
 
 
 def _holding(order: Order) -> list[RailBlock]:
@@ -203,7 +217,7 @@ def _holding(order: Order) -> list[RailBlock]:
     found = [
         block
         for block in cached_blocks()
-        if (block.connector, block.account) == (order.connector, order.account)
+        if (block.rail, block.connector, block.account) == (order.rail, order.connector, order.account)
         and block.holds(currency=order.currency, amount=order.amount)
     ]
     return sorted(found, key=lambda block: block.currency)

@@ -1,0 +1,1 @@
+"""Journals: corrections of accounts that staff book, and reverse."""

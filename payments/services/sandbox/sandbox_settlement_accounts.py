@@ -1,0 +1,41 @@
+"""Let a day pass for a business's settlement account in the sandbox: its wait ends, and its schedule pays out."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction as database
+
+from kit.db.clock import database_now
+from merchants.models import Business
+from merchants.people import audit
+from merchants.people.audit import Actor
+from payments.models import SettlementAccount
+from payments.services.settlement import payout_endings, settlement_accounts, settlement_payouts
+
+
+def pass_waits(business: Business, *, actor: Actor, clock: Callable[[], datetime] = database_now) -> None:
+    """End the waits of changes. A second owner still has to confirm them, where one is needed."""
+    for account in SettlementAccount.objects.filter(business=business).order_by("pk"):
+        _end_wait(account, actor=actor, now=clock())
+
+
+def pass_day(business: Business, *, clock: Callable[[], datetime] = database_now) -> None:
+    """Make the payouts of the business's schedules, whatever day it is.
+
+    Calls the bank, so call it outside a database transaction.
+    """
+    payout_endings.end_due(now=clock())
+    for account in SettlementAccount.objects.paid_automatically().filter(business=business).order_by("pk"):
+        settlement_payouts.pay_by_schedule(account, is_day_passed=True, clock=clock)
+
+
+@database.atomic
+def _end_wait(account: SettlementAccount, *, actor: Actor, now: datetime) -> None:
+    if settlement_accounts.end_wait(account, actor=actor, now=now):
+        audit.record(
+            action="sandbox.settlement_account_advanced",
+            actor=actor,
+            business=account.business,
+            target=account.currency,
+            now=now,
+        )

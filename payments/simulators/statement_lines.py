@@ -1,0 +1,4 @@
+"""Columns of the simulators' statements."""
+
+COLUMNS = ("reference", "amount", "currency", "day", "direction")
+IN, OUT = "in", "out"
