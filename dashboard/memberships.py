@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -23,10 +24,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.mfa_policy import must_set_up
+from disputes.models import Dispute
 from merchants.models import Business, Member, User
 from merchants.people import roles
 from merchants.people.access import AccessRule, Limit, Who, attach
 from merchants.people.roles import Permission
+from payments.rules.dispute_words import Status
 
 SELECTED = "dashboard.business"  # key in the session
 FORM_BUSINESS = "for_business"  # hidden field of forms: `dashboard.templatetags.form_business` adds it
@@ -39,6 +42,7 @@ class Membership:
 
     member: Member
     others: list[Business]
+    disputes_to_answer: int = 0
 
     @property
     def business(self) -> Business:
@@ -203,15 +207,37 @@ def _sign_in_address(request: HttpRequest) -> str:
     return f"{address}?{urlencode({'next': request.get_full_path()})}"
 
 
+def membership_of_frame(request: HttpRequest) -> Membership | None:
+    """Return the membership for the frame of an error page; None if the user may not see the dashboard."""
+    user = getattr(request, "user", None)
+    if not request.path.startswith(reverse("overview")) or not isinstance(user, User):
+        return None
+    membership = find_membership(request, user)
+    if membership is None or must_set_up(request, user, role=membership.member.role):
+        return None
+    return membership
+
+
 def find_membership(request: HttpRequest, user: User) -> Membership | None:
     """Return the membership of the selected business, by default the first; None for a user without a business."""
     members = list(
         Member.objects.filter(user=user, business__is_active=True)
         .select_related("business")
+        .annotate(disputes_to_answer=Subquery(_disputes_to_answer()))
         .order_by("business__name", "pk")
     )
     if not members:
         return None
     selected = request.session.get(SELECTED)
     member = next((each for each in members if str(each.business_id) == selected), members[0])
-    return Membership(member=member, others=[each.business for each in members if each is not member])
+    return Membership(
+        member=member,
+        others=[each.business for each in members if each is not member],
+        disputes_to_answer=member.disputes_to_answer or 0,
+    )
+
+
+def _disputes_to_answer() -> QuerySet[Any]:
+    """Return the number for the navigation, as part of the query for the members: it costs pages no query."""
+    waiting = Dispute.objects.filter(business=OuterRef("business"), status=Status.NEEDS_RESPONSE)
+    return waiting.order_by().values("business").annotate(number=Count("pk")).values("number")

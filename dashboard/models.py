@@ -1,11 +1,12 @@
 """Models of the dashboard."""
 
+import uuid
 from typing import ClassVar
 
 from django.db import models
 
 from kit.db.card_number_fields import CheckedEmailField, FreeTextField
-from merchants.models import Business, Member
+from merchants.models import Business, Member, User
 from payments.models import Transaction
 
 
@@ -108,3 +109,78 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class GuestLink(models.Model):
+    """A link with which a guest, such as an accountant, reads monthly statements without an account, until it expires."""
+
+    LONGEST_NAME = 100
+    MOST_DAYS = 90
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
+    name = FreeTextField(max_length=LONGEST_NAME)  # whom it is for, or why
+    token_hash = models.CharField(max_length=64, unique=True)  # SHA-256 of what the link holds
+    first_month = models.DateField()  # the first day of the first month that it shows
+    last_month = models.DateField()
+    made_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False
+    )  # it ends with their right to share statements
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    opened_at = models.DateTimeField(null=True)  # for the last time
+    times_opened = models.PositiveIntegerField(default=0)  # pages and files
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["business", "-created_at"], name="guest_links_of_business")]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~models.Q(name=""), name="guest_links_have_a_name"),
+            models.CheckConstraint(
+                condition=models.Q(last_month__gte=models.F("first_month")), name="guest_links_show_a_month"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(expires_at__gt=models.F("created_at")), name="guest_links_expire"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class FallenRate(models.Model):
+    """A success rate of payments that fell, from when it was noticed until it has recovered."""
+
+    class Kind(models.TextChoices):
+        METHOD = "method"
+        BANK = "bank"  # of the virtual account
+        BIN = "bin"
+
+    id = models.BigAutoField(primary_key=True)
+    # Without an index of its own: the unique constraint has one.
+    business = models.ForeignKey(Business, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    key = models.CharField(max_length=16)  # the method, the bank's code, or the first six digits of a card
+    per_mille = models.PositiveSmallIntegerField()  # when it was noticed
+    past_per_mille = models.PositiveSmallIntegerField()  # in the same hours a week before
+    began_at = models.DateTimeField()
+    mail_due_at = models.DateTimeField(null=True)  # null once it is sent
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["business", "kind", "key"], name="one_fall_per_rate"),
+            models.CheckConstraint(
+                condition=models.Q(per_mille__lt=models.F("past_per_mille")), name="falls_are_falls"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
+
+    @property
+    def rate(self) -> str:
+        return f"{self.per_mille / 10:.1f}%"
+
+    @property
+    def past_rate(self) -> str:
+        return f"{self.past_per_mille / 10:.1f}%"

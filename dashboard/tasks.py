@@ -3,8 +3,11 @@
 from celery import shared_task
 from django.utils import timezone
 
-from dashboard.account import password_reset
+from dashboard.account.sign_in import password_reset
+from dashboard.disputes import mail as dispute_mail
+from dashboard.payouts import approval_mail
 from dashboard.search import indexer
+from dashboard.success_rates import fall_mail
 from dashboard.webhooks import outage_mail
 from kit.db import clock
 
@@ -17,6 +20,21 @@ def mail_password_resets() -> None:
 @shared_task(name="dashboard.mail_outages")
 def mail_outages() -> None:
     outage_mail.mail_due(now=clock.now())
+
+
+@shared_task(name="dashboard.mail_disputes")
+def mail_disputes() -> None:
+    dispute_mail.mail_due(now=clock.now())
+
+
+@shared_task(name="dashboard.mail_approvals")
+def mail_approvals() -> None:
+    approval_mail.mail_due(now=clock.now())
+
+
+@shared_task(name="dashboard.mail_fallen_rates")
+def mail_fallen_rates() -> None:
+    fall_mail.check(now=clock.now())
 
 
 @shared_task(name="dashboard.index_search")

@@ -1,6 +1,7 @@
 """Public pages: the front page, the guides, the test data, the API's errors, and error pages.
 
-Error pages are rendered without a request: no context processor, no session, no database.
+Error pages are rendered without a request: no context processor, no session, no database. Members see those of missing and
+forbidden pages of the dashboard in its frame, and staff those of the administration.
 """
 
 import json
@@ -11,15 +12,18 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from django.conf import settings
+from django.contrib.admin import site
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
 
 from config.errors.error_codes import ERROR_CODES
 from config.errors.error_details import DETAILS
 from config.errors.problems import RETRY_AFTER, is_database_away, problem_response
-from dashboard.memberships import NotInThisRole
+from dashboard.memberships import Membership, NotInThisRole, membership_of_frame
+from dashboard.mfa_policy import must_set_up
 from developer_site.guides.event_catalogue import catalogue
 from developer_site.guides.guides import GUIDES, page_of, samples
 from developer_site.openapi.answer_schemas import members_of
@@ -28,8 +32,12 @@ from developer_site.openapi.views import no_such_path
 from developer_site.reference.pages import OF_MOST_CALLS, pages_with_error
 from kit.api.fields.field_codes import FIELD_CODES
 from merchants.api.signed_headers import HEADERS
+from merchants.models import User
 from merchants.people.access import public_page
 from payments.sandbox import sandbox_guide
+
+IN_THE_FRAME = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)  # for members, in the dashboard, and for staff
+MOST_SEARCHED = 100  # characters of an address
 
 
 @public_page
@@ -57,10 +65,10 @@ def navigation() -> list[tuple[str, list[Entry]]]:
     reference = _page("api-docs", "API reference", "Every endpoint with its fields, responses and examples.")
     return [
         ("Get started", [_entry("quickstart"), _entry("signing"), *_clients(), test_data]),
-        ("Payments and payouts", [_entry(slug) for slug in ("hosted-checkout", "card-payments", "card-checks", "payouts", "virtual-accounts", "payment-links", "settlement")]),
+        ("Payments and payouts", [_entry(slug) for slug in ("hosted-checkout", "card-payments", "disputes", "card-checks", "payouts", "payout-batches", "virtual-accounts", "payment-links", "settlement")]),
         ("Webhooks", [_entry("webhooks"), events, errors, _entry("limits")]),
         ("Reference", [reference, _entry("changelog")]),
-        ("Operations", [_entry(slug) for slug in ("going-live", "operations", "scaling", "security", "addresses", "rails", "checkout-com", "paystack", "bank-transfers")]),
+        ("Operations", [_entry(slug) for slug in ("going-live", "operations", "cash", "scaling", "security", "addresses", "rails", "checkout-com", "paystack", "bank-transfers")]),
     ]  # fmt: skip
 
 
@@ -215,4 +223,47 @@ def _failure_page(
     request: HttpRequest, status: HTTPStatus, *, template: str = "", **context: str
 ) -> HttpResponse:
     context |= {"request_id": getattr(request, "id", "")}
+    if status in IN_THE_FRAME and not template:
+        if _is_of_staff(request):
+            return _page_for_staff(request, status, context)
+        membership = membership_of_frame(request)
+        if membership is not None:
+            return _page_in_the_frame(request, membership, status, context)
     return HttpResponse(render_to_string(template or f"{status.value}.html", context), status=status)
+
+
+def _page_in_the_frame(
+    request: HttpRequest, membership: Membership, status: HTTPStatus, context: dict[str, str]
+) -> HttpResponse:
+    """Return an error page with the dashboard's navigation and search."""
+    request.membership = membership  # type: ignore[attr-defined]
+    shown = {"membership": membership} | _about(request, status)
+    response = render(request, "dashboard/lost.html", {**context, **shown}, status=status)
+    add_never_cache_headers(response)
+    return response
+
+
+def _is_of_staff(request: HttpRequest) -> bool:
+    """Return whether a page of the administration was opened by somebody who may."""
+    user = getattr(request, "user", None)
+    is_here = request.path.startswith(reverse("admin:index"))
+    return (
+        is_here and isinstance(user, User) and site.has_permission(request) and not must_set_up(request, user)
+    )
+
+
+def _page_for_staff(request: HttpRequest, status: HTTPStatus, context: dict[str, str]) -> HttpResponse:
+    """Return an error page with the administration's navigation and search."""
+    titles = {
+        HTTPStatus.NOT_FOUND: "Page not found",
+        HTTPStatus.FORBIDDEN: "You don't have permission to do this",
+    }
+    shown = {**site.each_context(request), "title": titles[status], **context, **_about(request, status)}
+    response = render(request, "admin/lost.html", shown, status=status)
+    add_never_cache_headers(response)
+    return response
+
+
+def _about(request: HttpRequest, status: HTTPStatus) -> dict[str, object]:
+    last = request.path.rstrip("/").rpartition("/")[2][:MOST_SEARCHED]
+    return {"is_missing": status == HTTPStatus.NOT_FOUND, "searched": last}

@@ -15,9 +15,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.account import audit, known_devices, sign_in_limits
-from dashboard.account.kept_forms import is_recent
+from dashboard.account import audit
+from dashboard.account.reauthentication.recent import is_recent
 from dashboard.account.safe_redirect import is_safe_path
+from dashboard.account.sign_in import known_devices, sign_in_limits
 from kit.db import encrypted_field
 from merchants.models import User
 from merchants.people import attempt_limits

@@ -5,7 +5,8 @@ allauth reverses the names that start with `account_` and `mfa_`.
 
 from django.urls import path
 
-from dashboard.account import sign_in_views, views
+from dashboard.account import views
+from dashboard.account.sign_in import sign_in_views
 
 urlpatterns = [
     path("dashboard/login/", sign_in_views.SignInPage.as_view(), name="account_login"),
@@ -27,7 +28,7 @@ urlpatterns = [
     path("dashboard/confirm/", views.confirm_by_password, name="account_reauthenticate"),
     path("dashboard/confirm/code/", views.confirm_by_code, name="mfa_reauthenticate"),
     path("dashboard/confirm/passkey/", views.confirm_by_passkey, name="mfa_reauthenticate_webauthn"),
-    path("dashboard/confirm/form/", views.kept_form_page, name="kept-form"),
+    path("dashboard/confirm/done/", views.confirmed, name="confirmed"),
     path("dashboard/account/", views.account_page, name="mfa_index"),
     path("dashboard/account/", views.account_page, name="mfa_list_webauthn"),
     path("dashboard/account/name/", views.change_name, name="name"),

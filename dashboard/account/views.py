@@ -26,12 +26,12 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.account import audit, known_devices, sign_in_limits, totp_codes
-from dashboard.account.code_forms import SetUpCode
-from dashboard.account.kept_form_summary import summary
-from dashboard.account.kept_forms import kept_form
-from dashboard.account.user_agents import browser_named
-from dashboard.account.webauthn_ceremonies import Purpose, ceremony
+from dashboard.account import audit
+from dashboard.account.second_factor import totp_codes
+from dashboard.account.second_factor.code_forms import SetUpCode
+from dashboard.account.second_factor.webauthn_ceremonies import Purpose, ceremony
+from dashboard.account.sign_in import known_devices, sign_in_limits
+from dashboard.account.sign_in.user_agents import browser_named
 from dashboard.memberships import Decorator, MemberRequest, person_action, person_form, person_page
 from dashboard.mfa_policy import must_set_up
 from kit.money.form_fields import EmailField
@@ -69,7 +69,7 @@ def confirming(view: Any, means: str, limit: Limit) -> View:
     """Show one of allauth's reauthentication pages, with the action to be confirmed."""
 
     def shown(request: HttpRequest) -> HttpResponseBase:
-        known = {"kept": kept_form(request), "minutes": settings.ACCOUNT_REAUTHENTICATION_TIMEOUT // 60}
+        known = {"minutes": settings.ACCOUNT_REAUTHENTICATION_TIMEOUT // 60}
         response: HttpResponseBase = view.as_view(extra_context=known)(request)
         return response
 
@@ -85,14 +85,9 @@ confirm_by_passkey = ceremony(
 
 
 @person_page(shows_secret=True)
-def kept_form_page(request: MemberRequest) -> HttpResponse:
-    """Show a form that was submitted before reauthentication, with a button that submits it."""
-    form = kept_form(request)
-    if form is None:
-        messages.info(request, "You've confirmed that it's you. There is no form to submit.")
-        is_staff_only = request.membership is None and _user(request).is_staff
-        return redirect("admin:index" if is_staff_only else "overview")
-    return render(request, "account/kept_form.html", {"kept": form, "summary": summary(request, form)})
+def confirmed(request: MemberRequest) -> HttpResponse:
+    """Lead back to the form for which the user confirmed in a new tab."""
+    return render(request, "account/confirmed.html")
 
 
 # The user's own account

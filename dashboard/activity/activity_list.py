@@ -32,7 +32,7 @@ KINDS = [
     ("payout", "Payouts"),
     ("virtual_account", "Virtual accounts"),
     ("settlement_batch", "Settlements"),
-    ("wallet", "Wallet"),
+    ("wallet", "Balance"),
     ("tariff", "Fees"),
     ("business", "Business"),
 ]

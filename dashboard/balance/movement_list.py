@@ -6,24 +6,31 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
+from dashboard.balance.balance_chart import ChartPeriod
+from dashboard.balance.history import History, history_of
 from dashboard.ui.chips import ChipSpec
 from dashboard.ui.lists.amount_filters import AmountFilter
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.pagination import BY_SEQUENCE
-from ledger.models import Posting
-from ledger.statements import AccountStatement, wallet_statements
+from ledger.models import Account, Posting
+from ledger.services import BALANCE_KINDS, Kind, accounts_of, balances_of
 from merchants.models import Business
+
+ROWS = 7  # beside the chart and the calendar, a page may not be heavier
 
 
 class StatementFilter(ListRows, AmountFilter):
     """The currency and the days of the statement, and amounts. Days are in the active time zone."""
 
-    def __init__(self, *args: Any, business: Business, currencies: list[str], **kwargs: Any) -> None:
-        super().__init__(*args, currencies=currencies, **kwargs)
+    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
         self.business = business
-        self.currencies = currencies
+        self.accounts = accounts_of(business, *BALANCE_KINDS, Kind.PAYOUTS_IN_FLIGHT)
+        self.balances = balances_of(business, self.accounts)
+        self.currencies = [each.currency for each in self.balances]
+        super().__init__(*args, currencies=self.currencies, **kwargs)
 
     @property
     def currency_shown(self) -> str:
@@ -31,13 +38,29 @@ class StatementFilter(ListRows, AmountFilter):
         chosen: str = self.cleaned_data.get("currency", "") if self.is_valid() else ""
         return chosen or next(iter(self.currencies), "")
 
+    @property
+    def accounts_shown(self) -> dict[str, Account]:
+        """Return the accounts in the selected currency, by kind."""
+        return {each.kind: each for each in self.accounts if each.currency == self.currency_shown}
+
+    @property
+    def chart_period(self) -> ChartPeriod:
+        days = self.cleaned_data if self.is_valid() else {}
+        return ChartPeriod.of(days.get("since"), days.get("until"), today=timezone.localdate())
+
     @cached_property
-    def statement(self) -> AccountStatement | None:
-        """Return the statement of the filtered days; None if the wallet has no entries. The form must be valid."""
-        found = wallet_statements(
-            self.business, currency=self.currency_shown, since=self.begin, before=self.end
+    def history(self) -> History | None:
+        """Return the history of the selected currency; None if the business has no wallet in it."""
+        accounts, is_valid = self.accounts_shown, self.is_valid()
+        if Kind.WALLET not in accounts:
+            return None
+        return history_of(
+            self.business,
+            accounts,
+            period=self.chart_period,
+            since=self.begin if is_valid else None,
+            before=self.end if is_valid else None,
         )
-        return found[0] if found else None
 
     @property
     def has_amounts(self) -> bool:
@@ -54,13 +77,13 @@ class StatementFilter(ListRows, AmountFilter):
         return found.filter(amount__lte=most, amount__gte=-most) if most else found
 
     def sources(self, **instead: str) -> list[QuerySet[Posting]]:
-        return [self.postings] if self.statement else []
+        return [self.postings] if self.history else []
 
     def is_scan(self, **instead: str) -> bool:
         return self.has_amounts
 
     def newest(self) -> QuerySet[Posting]:
-        return self.statement.postings if self.statement else Posting.objects.none()
+        return self.history.statement.postings if self.history else Posting.objects.none()
 
 
 STATEMENT = ListSpec(
@@ -73,4 +96,5 @@ STATEMENT = ListSpec(
         ChipSpec("Amount", ("amount_from", "amount_to")),
     ),
     order=BY_SEQUENCE,
+    size=ROWS,
 )

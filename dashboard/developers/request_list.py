@@ -94,6 +94,7 @@ def _named(key: ApiKey) -> str:
 
 REQUESTS = ListSpec(
     name="requests",
+    has_news=True,
     names=("request", "requests"),
     tabs=(TabSpec("all", "All", {}), *(TabSpec(name, name, {"status": status}) for status, name in STATUSES)),
     chips=(
@@ -102,4 +103,5 @@ REQUESTS = ListSpec(
         ChipSpec("Object", ("object",)),
     ),
     order=BY_NUMBER,
+    size=15,  # each row names several things; more would make the page too heavy
 )

@@ -18,5 +18,10 @@ urlpatterns = [
         name="dashboard-revoke-key",
     ),
     path("dashboard/developers/requests/", request_log_views.requests_page, name="dashboard-requests"),
+    path(
+        "dashboard/developers/requests/<int:call_id>/",
+        request_log_views.request_page,
+        name="dashboard-request",
+    ),
     path("dashboard/developers/signature/", signature_views.signature_page, name="dashboard-signature"),
 ]

@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Count, QuerySet, Subquery
 from django.urls import reverse
 
-from dashboard.account.kept_forms import KeptForm
+from dashboard.models import FallenRate
 from dashboard.overview.endpoint_panel import EndpointPanel
+from dashboard.success_rates.names import described
 from dashboard.transactions.filters import AUTHORISED
+from disputes.models import Dispute
 from kit import banks
 from kit.money.money import money
 from kit.text.plurals import counted
 from merchants.models import ApiKey, Business
 from payments.identifiers import earliest_id
 from payments.models import SettlementBatch, Transaction
+from payments.rules.dispute_words import Status
 from virtual_accounts.models import UnappliedMoney
 
 SOON = timedelta(days=2)  # an authorisation that expires
@@ -48,6 +52,29 @@ class Waiting:
     first_expiry: datetime | None
     settlements: int  # closed, and not approved yet
     first_day: date | None  # of those settlements
+    approvals: int  # of payouts and batches
+    # The newest of them.
+    approval_until: datetime | None
+    approval_batch: UUID | None
+    approval_title: str | None
+    approval_payout: UUID | None
+    approval_payee: str | None
+    disputes: int  # that need a response
+    respond_by: datetime | None  # to the first of them
+    fallen_rates: int  # success rates
+    first_fallen: dict[str, Any] | None  # `FALLEN` of the one that was noticed first
+
+
+FALLEN = ("kind", "key", "per_mille", "past_per_mille")
+
+
+def fallen_rates(business: Business) -> QuerySet[FallenRate]:
+    return FallenRate.objects.filter(business=business)
+
+
+def unanswered_disputes(business: Business) -> QuerySet[Dispute]:
+    found: QuerySet[Dispute] = Dispute.objects.of(business).filter(status=Status.NEEDS_RESPONSE)
+    return found
 
 
 def newest_unapplied(business: Business) -> Any:
@@ -86,6 +113,9 @@ def attention(
     now: datetime,
 ) -> list[Item]:
     return [
+        *_disputes(waiting),
+        *_approvals(waiting),
+        *_fallen_rates(waiting),
         *_deliveries(webhook),
         *_unapplied(newest_unapplied(business)),
         *_authorisations(waiting),
@@ -94,20 +124,54 @@ def attention(
     ]
 
 
-def payout_to_confirm(form: KeptForm | None) -> list[Item]:
-    """Return the payout that a member submitted, and that waits in this session for a confirmed identity."""
-    if form is None or form.path.partition("?")[0] != reverse("dashboard-new-payout"):
-        return []
-    return [
-        Item(
-            tone="",
-            icon="paper-airplane",
-            what="A payout waits for your confirmation",
-            why="No money has moved. Confirm your identity, then submit the payout.",
-            address=reverse("kept-form"),
-            action="Review payout",
+def _disputes(waiting: Waiting) -> Iterator[Item]:
+    if waiting.disputes:
+        yield Item(
+            tone="bad",
+            icon="scale",
+            what=counted(waiting.disputes, "dispute needs a response", "disputes need a response"),
+            why="Answer the first by" if waiting.respond_by else "The bank decides without one.",
+            until=waiting.respond_by,
+            address=reverse("dashboard-disputes"),
+            action="Respond",
         )
-    ]
+
+
+def _approvals(waiting: Waiting) -> Iterator[Item]:
+    if waiting.approval_until is None:
+        return
+    if waiting.approval_batch is not None:
+        what = f"{waiting.approval_title} waits for approval"
+        address = reverse("dashboard-batch", args=[waiting.approval_batch])
+    else:
+        what = f"Payout to {waiting.approval_payee} waits for approval"
+        address = reverse("dashboard-payout-approval", args=[waiting.approval_payout])
+    others = waiting.approvals - 1
+    yield Item(
+        tone="",
+        icon="queue-list",
+        what=f"{what}, and {counted(others, 'other does', 'others do')}" if others else what,
+        why="An owner or finance member other than its maker may approve it until",
+        until=waiting.approval_until,
+        address=address,
+        action="Review",
+    )
+
+
+def _fallen_rates(waiting: Waiting) -> Iterator[Item]:
+    first = waiting.first_fallen
+    if first is None:
+        return
+    others = waiting.fallen_rates - 1
+    more = f", and {counted(others, 'other rate', 'other rates')} fell too" if others else ""
+    yield Item(
+        tone="bad",
+        icon="chart-bar",
+        what=f"{described(first['kind'], first['key'])} succeed less often than a week ago",
+        why=f"{first['per_mille'] / 10:.1f}% instead of {first['past_per_mille'] / 10:.1f}% when it was noticed{more}.",
+        address=reverse("dashboard-success-rates"),
+        action="View success rates",
+    )
 
 
 def _deliveries(webhook: EndpointPanel) -> Iterator[Item]:

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.db.models import Count, QuerySet, Subquery, Value
+from django.db.models import Count, Exists, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from merchants.models import Business
@@ -32,6 +32,7 @@ class EndpointPanel:
 
     url: str  # empty if the business has no endpoint
     is_enabled: bool
+    was_tried: bool
     failing_since: datetime | None  # None while the endpoint accepts deliveries, or is off
     hours: Mapping[int, str]  # of hours with attempts, oldest first: GOOD, or BAD if one failed
     delivered: int  # attempts
@@ -66,12 +67,14 @@ class EndpointPanel:
 
 def columns(business: Business, *, now: datetime) -> dict[str, Any]:
     """Return what a panel needs of the endpoint and its undelivered deliveries, as columns of another query."""
-    endpoint = Endpoint.objects.filter(business=business)
-    outage = OpenOutage.objects.filter(endpoint__business=business)
+    endpoint = Endpoint.objects.first_of(business)
+    outage = OpenOutage.objects.at_present_urls().filter(endpoint__in=endpoint)
     mine = Delivery.objects.without_tests().filter(business=business, created_at__gte=now - PERIOD)
     return {
         "endpoint_url": Coalesce(Subquery(endpoint.values("url")[:1]), Value("")),
         "endpoint_enabled": Coalesce(Subquery(endpoint.values("enabled")[:1]), Value(value=False)),
+        "endpoint_changed_at": Subquery(endpoint.values("url_changed_at")[:1]),
+        "endpoint_tried": Exists(endpoint.tried()),
         "outage_began": Subquery(outage.values("began_at")[:1]),
         **{f"{state}_count": _count(mine.filter(state=state)) for state in UNDELIVERED},
     }
@@ -83,7 +86,8 @@ def panel_of(business: Business, row: Mapping[str, Any], *, now: datetime) -> En
     return EndpointPanel(
         url=row["endpoint_url"],
         is_enabled=row["endpoint_enabled"],
-        failing_since=_failing_since(made, row["outage_began"]) if row["endpoint_enabled"] else None,
+        was_tried=row["endpoint_tried"],
+        failing_since=_failing_since(made, row) if row["endpoint_enabled"] else None,
         hours=_hours(made, now=now),
         delivered=sum(not error for _, error, _ in made),
         attempts=len(made),
@@ -106,10 +110,13 @@ def _attempts_of(business: Business, *, since: datetime) -> list[Made]:
     return list(made.values_list("started_at", "error", "total_ms"))
 
 
-def _failing_since(made: Sequence[Made], outage_began: datetime | None) -> datetime | None:
-    """Return when the first attempt failed after the last one that succeeded."""
+def _failing_since(made: Sequence[Made], row: Mapping[str, Any]) -> datetime | None:
+    """Return when the first attempt failed after the last one that succeeded and the last change of the URL."""
+    outage_began: datetime | None = row["outage_began"]
+    changed_at: datetime | None = row["endpoint_changed_at"]
     success = max((at for at, error, _ in made if not error), default=None)
-    failed = [at for at, error, _ in made if error and (success is None or at > success)]
+    begin = max((at for at in (success, changed_at) if at), default=None)
+    failed = [at for at, error, _ in made if error and (begin is None or at > begin)]
     if outage_began is not None and (success is None or outage_began > success):
         return outage_began
     return min(failed, default=None)

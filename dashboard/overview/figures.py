@@ -1,19 +1,25 @@
-"""The strip of figures of the overview. Each links to what it counts, and says how it changed."""
+"""The strip of figures of the overview."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from django.urls import reverse
 
+from dashboard.ui.figures import (
+    NO_PAST,
+    Figure,
+    change_of_count,
+    change_of_level,
+    change_of_rate,
+    change_of_sum,
+    percent,
+)
 from kit.money.money import figures, money
-from kit.money.shares import per_mille, rounded_share
+from kit.money.shares import per_mille
 from ledger.services import Balance
-
-UP, DOWN = "up", "down"
-NOTHING = "–"  # noqa: RUF001  (an en dash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,87 +34,66 @@ class Figures:
     failed: int  # payments
 
     @property
-    def success_rate(self) -> str:
-        """Return the share of finished payments that succeeded, in percent. Empty if none is finished.
-
-        >>> Figures(volume=[], payments=18, succeeded=12, finished=18, pending=0, failed=6).success_rate
-        '66.7%'
-        """
-        return f"{self.per_mille / 10:.1f}%" if self.finished else ""
-
-    @property
-    def per_mille(self) -> int:
-        return per_mille(self.succeeded, self.finished) if self.finished else 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    name: str
-    value: str
-    address: str
-    currency: str = ""
-    change: str = ""
-    direction: str = ""  # of the change: UP or DOWN
-    note: str = ""
+    def success_rate(self) -> int | None:
+        """Return the share of finished payments that succeeded, in per mille. None if none is finished."""
+        return per_mille(self.succeeded, self.finished) if self.finished else None
 
 
 def figures_of(
-    now: Figures, *, past: Figures | None, balances: Sequence[Balance], currency: str, since: date
+    now: Figures,
+    *,
+    past: Figures | None,
+    balances: Sequence[Balance],
+    available_before: Mapping[str, int],
+    currency: str,
+    since: date,
 ) -> list[Figure]:
-    """Return the figures of a period. `past` is the period before it, if its totals are known."""
+    """Return the figures of a period. `past` is the period before it, if its totals are known.
+
+    `available_before` has the balance of each currency before the period, if money was booked before it.
+    """
     return [
         _volume(now, past, currency=currency, since=since),
         _payments(now, past, since=since),
         _success_rate(now, past, since=since),
-        _balance(balances, currency=currency),
+        _balance(balances, available_before.get(currency), currency=currency),
     ]
 
 
 def _volume(now: Figures, past: Figures | None, *, currency: str, since: date) -> Figure:
     amount = dict(now.volume).get(currency, 0)
-    before = dict(past.volume).get(currency, 0) if past else 0
-    change = rounded_share(amount, before) - 1000 if before else 0
     others = [money(value, other) for other, value in now.volume if other != currency]
     return Figure(
         name="Volume",
         currency=currency,
         value=figures(amount, currency),
         address=_payments_address(since, status="success"),
-        change=f"{_arrow(change)} {abs(change) / 10:.1f}%" if before and change else "",
-        direction=_direction(change) if before else "",
-        note=" and ".join(
-            each for each in [f"from {money(before, currency)}" if before else "", *others] if each
-        ),
+        change=change_of_sum(amount, dict(past.volume).get(currency, 0), currency) if past else NO_PAST,
+        note=f"also {' and '.join(others)}" if others else "",
     )
 
 
 def _payments(now: Figures, past: Figures | None, *, since: date) -> Figure:
-    before = past.payments if past else 0
-    change = now.payments - before
     return Figure(
         name="Payments",
         value=f"{now.payments:,}",
         address=_payments_address(since),
-        change=f"{_arrow(change)} {abs(change):,}" if before and change else "",
-        direction=_direction(change) if before else "",
-        note=f"from {before:,}" if before else f"{now.pending:,} pending, {now.failed:,} failed",
+        change=change_of_count(now.payments, past.payments) if past else NO_PAST,
+        note=f"{now.pending:,} pending, {now.failed:,} failed",
     )
 
 
 def _success_rate(now: Figures, past: Figures | None, *, since: date) -> Figure:
-    before = past.success_rate if past else ""
-    change = now.per_mille - past.per_mille if past and before and now.finished else 0
     return Figure(
         name="Success rate",
-        value=now.success_rate or NOTHING,
+        value=percent(now.success_rate),
         address=_payments_address(since, status="failed"),
-        change=f"{_arrow(change)} {abs(change) / 10:.1f} pts" if change else "",
-        direction=_direction(change),
-        note=f"from {before}" if before else f"{now.succeeded:,} of {now.finished:,} finished payments",
+        change=change_of_rate(now.success_rate, past.success_rate) if past else NO_PAST,
+        note=f"{now.succeeded:,} of {now.finished:,} finished",
     )
 
 
-def _balance(balances: Sequence[Balance], *, currency: str) -> Figure:
+def _balance(balances: Sequence[Balance], before: int | None, *, currency: str) -> Figure:
     first = next(
         (each for each in balances if each.currency == currency),
         Balance(currency=currency, available=0, pending=0),
@@ -120,6 +105,7 @@ def _balance(balances: Sequence[Balance], *, currency: str) -> Figure:
         currency=currency,
         value=figures(first.available, currency),
         address=f"{reverse('dashboard-balance')}?currency={currency}",
+        change=NO_PAST if before is None else change_of_level(first.available, before, currency),
         note=" and ".join([pending, *(money(each.available, each.currency) for each in others)]),
     )
 
@@ -127,11 +113,3 @@ def _balance(balances: Sequence[Balance], *, currency: str) -> Figure:
 def _payments_address(since: date, *, status: str = "") -> str:
     query = f"status={status}&since={since}" if status else f"since={since}"
     return f"{reverse('dashboard-payments')}?{query}"
-
-
-def _arrow(change: int) -> str:
-    return "↑" if change > 0 else "↓"
-
-
-def _direction(change: int) -> str:
-    return "" if not change else UP if change > 0 else DOWN

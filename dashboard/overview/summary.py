@@ -5,34 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Count, Exists, Min, QuerySet, Subquery
+from django.db.models import Count, Exists, Min, QuerySet, Subquery, UUIDField
 from django.db.models.functions import Coalesce
 
 from dashboard.overview import endpoint_panel
 from dashboard.overview.attention import (
+    FALLEN,
     Item,
     Waiting,
     attention,
     expiring_authorisations,
+    fallen_rates,
+    unanswered_disputes,
     unapproved_settlements,
 )
 from dashboard.overview.endpoint_panel import EndpointPanel
-from dashboard.overview.figures import Figure, Figures, figures_of
+from dashboard.overview.figures import Figures, figures_of
 from dashboard.overview.volume_chart import DayVolume, VolumeChart, volume_chart
-from ledger.services import balances
+from dashboard.ui.balances import accounts_since, balances_before
+from dashboard.ui.charts import DAY
+from dashboard.ui.figures import Figure
+from ledger.services import BALANCE_KINDS, Kind, balances_of
 from merchants.models import ApiKey, Business
-from payments.models import Transaction
+from payments.models import PaymentLink, Transaction
 from payments.rules import outcomes
 from payments.rules.status_names import outcome_name
+from payments.services.payouts import approvals
 from payments.services.reporting.daily_totals import LONGEST, Tally, tallies
 from webhooks.models import Delivery
 
-DAY = timedelta(days=1)
 RECENT = 6
-DECLINES_SHOWN = 6
+DECLINES_SHOWN = 5
 RANGES = (7, 30, 90)  # days
 KEYS_READ = 50
 
@@ -44,6 +50,7 @@ STATUS = Transaction.Status
 class FirstSteps:
     """The setup checklist of a new business."""
 
+    has_link: bool
     has_called: bool
     has_paid: bool
     has_webhook: bool
@@ -51,7 +58,7 @@ class FirstSteps:
 
     @property
     def all_done(self) -> bool:
-        return self.has_called and self.has_paid and self.has_webhook and self.has_delivered
+        return self.has_paid and self.has_called and self.has_webhook and self.has_delivered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +87,15 @@ def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overvie
     activity = _activity(business, now=now)
     webhook = endpoint_panel.panel_of(business, activity, now=now)
     keys = _usable_keys(business, now=now)
+    accounts = accounts_since(business, since, *BALANCE_KINDS)
     return Overview(
         attention=attention(business, webhook=webhook, waiting=_waiting(activity), keys=keys, now=now),
         figures=figures,
         stats=figures_of(
             figures,
             past=_figures([row for row in rows if row.day < since]) if has_past else None,
-            balances=balances(business),
+            balances=balances_of(business, accounts),
+            available_before=balances_before(accounts, Kind.WALLET),
             currency=currency,
             since=since,
         ),
@@ -100,6 +109,7 @@ def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overvie
         webhook=webhook,
         keys=keys,
         first_steps=FirstSteps(
+            has_link=activity["has_link"] or activity["has_paid"],  # the API needs no link
             has_called=activity["has_called"],
             has_paid=activity["has_paid"],
             has_webhook=webhook.url != "",
@@ -190,9 +200,14 @@ def _activity(business: Business, *, now: datetime) -> dict[str, Any]:
     delivered = Delivery.objects.filter(business=business, state=Delivery.State.DELIVERED)
     expiring = expiring_authorisations(business, now=now).order_by().values("business")
     batches = unapproved_settlements(business).order_by().values("business")
+    waiting = approvals.waiting(business).select_related(None)
+    disputes = unanswered_disputes(business).order_by().values("business")
+    fallen = fallen_rates(business).values("business")
+    first_fallen = fallen_rates(business).order_by("began_at", "pk")
     found: Any = (
         Business.objects.filter(pk=business.pk)
         .values(
+            has_link=Exists(PaymentLink.objects.filter(business=business)),
             has_called=Exists(_keys(business).filter(last_used_at__isnull=False)),
             has_paid=Exists(_transactions(business).filter(request_type=PAYMENT)),
             has_delivered=Exists(delivered),
@@ -200,11 +215,25 @@ def _activity(business: Business, *, now: datetime) -> dict[str, Any]:
             first_expiry=Subquery(expiring.annotate(first=Min("expires_at")).values("first")),
             settlements=Coalesce(Subquery(batches.annotate(count=Count("id")).values("count")), 0),
             first_day=Subquery(batches.annotate(first=Min("day")).values("first")),
+            approvals=Coalesce(
+                Subquery(waiting.order_by().values("business").annotate(count=Count("id")).values("count")),
+                0,
+            ),
+            approval_until=Subquery(waiting.values("expires_at")[:1]),
+            approval_batch=Subquery(waiting.values("batch")[:1], output_field=UUIDField()),
+            approval_title=Subquery(waiting.values("batch__title")[:1]),
+            approval_payout=Subquery(waiting.values("transaction")[:1], output_field=UUIDField()),
+            approval_payee=Subquery(waiting.values("transaction__customer_name")[:1]),
+            disputes=Coalesce(Subquery(disputes.annotate(count=Count("id")).values("count")), 0),
+            respond_by=Subquery(disputes.annotate(first=Min("respond_by")).values("first")),
+            fallen_rates=Coalesce(Subquery(fallen.annotate(count=Count("pk")).values("count")), 0),
+            **{f"fallen_{name}": Subquery(first_fallen.values(name)[:1]) for name in FALLEN},
             **endpoint_panel.columns(business, now=now),
         )
         .get()
     )
-    return dict(found)
+    first = {name: found[f"fallen_{name}"] for name in FALLEN}
+    return {**found, "first_fallen": first if found["fallen_rates"] else None}
 
 
 def _waiting(activity: Mapping[str, Any]) -> Waiting:

@@ -5,9 +5,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from dashboard.account.kept_forms import kept_form
 from dashboard.memberships import Membership, members_action, members_page, switch_to
-from dashboard.overview.attention import payout_to_confirm
 from dashboard.overview.summary import RANGES, overview_of
 from merchants.people.roles import Permission
 
@@ -31,7 +29,7 @@ def overview(request: HttpRequest, membership: Membership) -> HttpResponse:
     context = {
         "membership": membership,
         "overview": found,
-        "attention": [*payout_to_confirm(kept_form(request)), *found.attention],
+        "attention": found.attention,
         "is_sandbox": settings.SANDBOX,
         "days": days,
         "ranges": RANGES,

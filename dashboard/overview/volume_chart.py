@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
-from dashboard.ui.charts import BOX, round_up
+from dashboard.ui.charts import BOX, DAY, Label, days_text, labels, percent, round_up, size_of, spans
 from kit.money.money import compact, money
 from kit.text.plurals import counted
 
-DAY = timedelta(days=1)
-WEEK = 7
-MOST_BARS = 31  # more days are shown as weeks: their bars would be too narrow to be read or pressed
 QUARTERS = (4, 3, 2, 1, 0)
-LABELS = 8
 WIDTH = 10  # of a bar with its gaps, in the box of the paths
 
 
@@ -46,7 +42,7 @@ class Bar:
 
     @property
     def days(self) -> str:
-        return _days(self.first, self.last)
+        return days_text(self.first, self.last)
 
     @property
     def amount(self) -> str:
@@ -55,13 +51,6 @@ class Bar:
     @property
     def payments(self) -> str:
         return counted(self.volume.count, "payment")
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    x: str
-    text: str
-    is_minor: bool  # left out on phones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,38 +74,27 @@ def volume_chart(
     volumes: Mapping[date, DayVolume], *, days: int, today: date, currency: str, has_past: bool
 ) -> VolumeChart:
     """Chart the volume of the last `days` days, and that of the period before as a line."""
-    size = WEEK if days > MOST_BARS else 1
-    spans = _spans(days, today=today, size=size)
-    sums = [_sum(volumes, *span) for span in spans]
+    size = size_of(days)
+    shown = spans(days, today=today, size=size)
+    sums = [_sum(volumes, *span) for span in shown]
     shift = days * DAY
-    past = [_sum(volumes, first - shift, last - shift).total for first, last in spans] if has_past else []
+    past = [_sum(volumes, first - shift, last - shift).total for first, last in shown] if has_past else []
     top = round_up(max([each.total for each in sums] + past, default=0))
-    count = len(spans)
+    count = len(shown)
     return VolumeChart(
         bars=[
             _bar(span, volume, place=place, count=count, currency=currency)
-            for place, (span, volume) in enumerate(zip(spans, sums, strict=True))
+            for place, (span, volume) in enumerate(zip(shown, sums, strict=True))
         ],
         width=count * WIDTH,
         card_path=_path([(0, each.card) for each in sums], top),
         transfer_path=_path([(each.card, each.transfer) for each in sums], top),
         past=_line(past, top) if any(past) else "",
         scale=_scale(top, currency),
-        labels=_labels(spans),
-        period=_days(spans[0][0], spans[-1][1]),
+        labels=labels(shown),
+        period=days_text(shown[0][0], shown[-1][1]),
         is_by_week=size > 1,
     )
-
-
-def _spans(days: int, *, today: date, size: int) -> list[tuple[date, date]]:
-    """Return the first and last day of each bar. The last one ends today, the first one may be shorter.
-
-    >>> [f"{first:%d.%m.}-{last:%d.%m.}" for first, last in _spans(9, today=date(2026, 3, 9), size=7)]
-    ['01.03.-02.03.', '03.03.-09.03.']
-    """
-    begin = today - (days - 1) * DAY
-    ends = [today - place * DAY for place in range(0, days, size)]
-    return [(max(begin, end - (size - 1) * DAY), end) for end in reversed(ends)]
 
 
 def _sum(volumes: Mapping[date, DayVolume], first: date, last: date) -> DayVolume:
@@ -130,7 +108,7 @@ def _bar(span: tuple[date, date], volume: DayVolume, *, place: int, count: int, 
         last=span[1],
         volume=volume,
         currency=currency,
-        x=_percent(place, count),
+        x=percent(place, count),
     )
 
 
@@ -162,24 +140,3 @@ def _scale(top: int, currency: str) -> list[str]:
     """
     first, *rest = (compact(top * quarter // 4, currency) for quarter in QUARTERS)
     return [f"{currency} {first}", *rest]
-
-
-def _labels(spans: Sequence[tuple[date, date]]) -> list[Label]:
-    count = len(spans)
-    step = -(-count // LABELS)
-    return [
-        Label(
-            x=_percent(place + 0.5, count),
-            text=f"{spans[place][0]:%-d %b}",
-            is_minor=bool(number % 2),
-        )
-        for number, place in enumerate(range(0, count, step))
-    ]
-
-
-def _percent(place: float, count: int) -> str:
-    return f"{place / count * 100:.3g}%"
-
-
-def _days(first: date, last: date) -> str:
-    return f"{first:%-d %b}" if first == last else f"{first:%-d %b} to {last:%-d %b}"

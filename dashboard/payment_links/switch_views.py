@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 
 from dashboard.memberships import Membership, members_form
 from dashboard.payment_links.lookup import own_link
-from dashboard.payment_links.shown_links import shown
+from dashboard.payment_links.sharing.shown_links import shown
 from kit.db import clock
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission

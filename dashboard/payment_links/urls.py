@@ -2,15 +2,11 @@
 
 from django.urls import path
 
-from dashboard.payment_links import (
-    attempt_views,
-    checkout_views,
-    detail_views,
-    form_views,
-    sharing_views,
-    switch_views,
-    views,
-)
+from dashboard.payment_links import switch_views, views
+from dashboard.payment_links.checkouts import attempt_views, checkout_views
+from dashboard.payment_links.detail import detail_views
+from dashboard.payment_links.forms import form_views
+from dashboard.payment_links.sharing import sharing_views
 
 urlpatterns = [
     path("dashboard/payment-links/", views.links_page, name="dashboard-payment-links"),

@@ -5,7 +5,7 @@ from django.shortcuts import render
 
 from dashboard.memberships import Membership, members_page
 from dashboard.payment_links.link_list import LINKS, LinkFilter
-from dashboard.payment_links.shown_links import shown
+from dashboard.payment_links.sharing.shown_links import shown
 from dashboard.ui.lists.lists import list_context
 from kit.db import clock
 

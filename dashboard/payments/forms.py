@@ -1,4 +1,4 @@
-"""Forms to capture and refund. Amounts are entered in major units."""
+"""Forms to refund. Amounts are entered in major units."""
 
 from __future__ import annotations
 
@@ -6,41 +6,10 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.forms import PageForm
-from kit.money.amount_input import InvalidAmount, minor_units
+from dashboard.ui.amount_form import AmountForm
 from kit.money.form_fields import AccountNumberField, BankField, PastedField, ReferenceField
-from kit.money.money import money
 from kit.text.display_names import validate_name
 from kit.text.masking import mask_card_numbers
-
-
-class AmountForm(PageForm):
-    """An amount in the payment's currency; empty means the full amount.
-
-    `limit` is the most that is possible, in minor units; None if the service decides.
-    """
-
-    action = "capture"
-    amount = forms.CharField(required=False, max_length=24)
-
-    def __init__(self, *args: Any, currency: str, limit: int | None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.currency, self.limit = currency, limit
-
-    def clean_amount(self) -> int | None:
-        text = self.cleaned_data["amount"]
-        if not text:
-            return None
-        try:
-            amount = minor_units(text, self.currency)
-        except InvalidAmount as refusal:
-            raise forms.ValidationError(str(refusal)) from None
-        if self.limit is not None and amount > self.limit:
-            raise forms.ValidationError(self.limit_message(self.limit))
-        return amount
-
-    def limit_message(self, limit: int) -> str:
-        return f"You can {self.action} up to {money(limit, self.currency)}."
 
 
 class RefundForm(AmountForm):

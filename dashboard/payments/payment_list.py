@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django import forms
 
-from dashboard.transactions.filters import AUTHORISED, REFUNDED, TransactionFilter
+from dashboard.transactions.filters import AUTHORISED, METHOD_NAMES, MISMATCH, REFUNDED, TransactionFilter
 from dashboard.transactions.lists import CODE, TransactionList
 from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
 from dashboard.ui.field_choices import set_choices
@@ -14,8 +14,6 @@ from dashboard.ui.lists.list_filters import choices
 from dashboard.ui.lists.tabs import TabSpec
 from merchants.models import Business
 from payments.models import PaymentLink, Transaction
-
-METHOD_NAMES = {Transaction.Method.CARD: "Card", Transaction.Method.VIRTUAL_ACCOUNT: "Bank transfer"}
 
 
 class PaymentFilter(TransactionFilter):
@@ -66,6 +64,7 @@ PAYMENTS = TransactionList(
         TabSpec("pending", "Pending", {"status": Status.PENDING}),
         TabSpec("authorised", "Authorised", {"status": AUTHORISED}),
         TabSpec("failed", "Failed", {"status": Status.FAILED}),
+        TabSpec("mismatch", "Mismatch", {"status": MISMATCH}),
         TabSpec("refunded", "Refunded", {"status": REFUNDED}),
         TabSpec("card_checks", "Card checks", {"request_type": Type.CARD_CHECK}),
     ),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.payments import views
+from dashboard.payments import customer_views, views
 from dashboard.payments.payment_list import PAYMENTS
 from dashboard.transactions.detail_page import add_note_page, detail_page
 from dashboard.transactions.lists import export, list_page
@@ -15,6 +15,7 @@ urlpatterns = [
         {"listed": PAYMENTS},
         name="dashboard-payments-export",
     ),
+    path("dashboard/payments/customer/", customer_views.customer_page, name="dashboard-customer"),
     path("dashboard/payments/<uuid:transaction_id>/", detail_page, name="dashboard-payment"),
     path("dashboard/payments/<uuid:transaction_id>/capture/", views.capture_page, name="dashboard-capture"),
     path("dashboard/payments/<uuid:transaction_id>/void/", views.void_page, name="dashboard-void"),

@@ -17,9 +17,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from dashboard.memberships import Membership, members_form
-from dashboard.payments.forms import AmountForm, RefundForm, TransferRefundForm
+from dashboard.payments.forms import RefundForm, TransferRefundForm
 from dashboard.transactions.detail import is_cancellable, is_refundable
 from dashboard.transactions.detail_page import address_of, own_transaction
+from dashboard.ui.amount_form import AmountForm
 from kit import banks
 from kit.api.errors import Problem
 from kit.connectors.connectors import NotSupported
@@ -33,6 +34,7 @@ from payments.services import cancellations
 from payments.services.cards import captures
 from payments.services.cards.captures import OperationRefused
 from payments.services.operations import AmountTooLarge
+from payments.services.payouts.makers import Maker
 from payments.services.refunds import refunds
 from payments.services.transfers.return_destinations import Destination, sender_of
 from virtual_accounts.models import Transfer
@@ -115,6 +117,7 @@ def _refund(
     context: dict[str, Any],
 ) -> HttpResponse:
     """Request the refund. If the amount is no longer possible, show the form again."""
+    maker = Maker.of_member(membership.member.user)
 
     def show_limit(refusal: AmountTooLarge) -> HttpResponse:
         payment.refresh_from_db()
@@ -128,7 +131,8 @@ def _refund(
         payment,
         "refund",
         lambda now: _refund_message(
-            refunds.refund(transaction=payment, request=wanted, now=now).resource, payment.currency
+            refunds.refund(transaction=payment, request=wanted, now=now, maker=maker).resource,
+            payment.currency,
         ),
         after={
             "reference": wanted["reference"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
@@ -10,6 +11,9 @@ from dashboard.ui.field_choices import set_choices
 from dashboard.ui.forms import PageForm
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.form_fields import AccountNumberField, BankField, PastedField, ReferenceField
+from payments.models import Transaction
+
+ACCOUNT = ("name", "account_number", "bank_code")
 
 
 class PayoutForm(PageForm):
@@ -29,6 +33,11 @@ class PayoutForm(PageForm):
     account_number = AccountNumberField(label="Account number")
     name = PastedField(max_length=255, label="Beneficiary")
     narration = forms.CharField(required=False, max_length=255, label="Narration")
+    purpose = forms.ChoiceField(
+        required=False, label="Purpose", choices=[("", "Not given"), *Transaction.Purpose.choices]
+    )
+
+    is_saved = forms.BooleanField(required=False, label="Save to beneficiaries")
 
     def __init__(self, *args: Any, currencies: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -43,6 +52,18 @@ class PayoutForm(PageForm):
                 self.add_error("amount", str(refusal))
         return given
 
+    def keep_errors_of(self, names: Collection[str]) -> None:
+        """Drop the errors of other fields, which are not needed yet."""
+        for name in [*self.errors]:
+            if name not in names:
+                del self.errors[name]
+
+    def beneficiary(self) -> dict[str, Any]:
+        """Return the body of the POST /api/beneficiaries that saves the account. The form must be valid."""
+        order = self.order()
+        account = {name: order["customer"][name] for name in ACCOUNT}
+        return {"reference": order["reference"], "currency": order["currency"], **account}
+
     def order(self) -> dict[str, Any]:
         """Return the body of the equivalent POST /api/payments. The form must be valid."""
         given = self.cleaned_data
@@ -51,6 +72,6 @@ class PayoutForm(PageForm):
             "reference": given["reference"],
             "amount": given["minor_units"],
             "currency": given["currency"],
-            "customer": {name: given[name] for name in ("name", "account_number", "bank_code")},
+            "customer": {name: given[name] for name in ACCOUNT},
         }
-        return order | ({"narration": given["narration"]} if given["narration"] else {})
+        return order | {name: given[name] for name in ("narration", "purpose") if given[name]}

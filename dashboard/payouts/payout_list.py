@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from dashboard.transactions.filters import RETURNED, TransactionFilter
+from dashboard.payouts.list_figures import figures_of
+from dashboard.transactions.filters import AWAITING_APPROVAL, RETURNED, TransactionFilter
 from dashboard.transactions.lists import CODE, TransactionList
 from dashboard.ui.chips import AMOUNT, DAYS
 from dashboard.ui.lists.tabs import TabSpec
@@ -19,6 +20,7 @@ class PayoutFilter(TransactionFilter):
 
 
 Status = Transaction.Status
+ROWS = 18  # below the figures, a page may not be heavier
 
 PAYOUTS = TransactionList(
     name="payouts",
@@ -28,10 +30,13 @@ PAYOUTS = TransactionList(
     tabs=(
         TabSpec("all", "All", {}),
         TabSpec("success", "Succeeded", {"status": Status.SUCCESS}),
+        TabSpec("approval", "Awaiting approval", {"status": AWAITING_APPROVAL}),
         TabSpec("pending", "Pending", {"status": Status.PENDING}),
         TabSpec("failed", "Failed", {"status": Status.FAILED}),
         TabSpec("returned", "Returned", {"status": RETURNED}),
     ),
     chips=(DAYS, AMOUNT, CODE),
     template="dashboard/payouts/payouts.html",
+    figures=figures_of,
+    size=ROWS,
 )

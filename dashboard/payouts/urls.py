@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.payouts import views
+from dashboard.payouts import approval_page, views
 from dashboard.payouts.payout_list import PAYOUTS
 from dashboard.transactions.detail_page import detail_page
 from dashboard.transactions.lists import export, list_page
@@ -17,4 +17,9 @@ urlpatterns = [
     ),
     path("dashboard/payouts/new/", views.new_payout_page, name="dashboard-new-payout"),
     path("dashboard/payouts/<uuid:transaction_id>/", detail_page, name="dashboard-payout"),
+    path(
+        "dashboard/payouts/<uuid:transaction_id>/approval/",
+        approval_page.approval_page,
+        name="dashboard-payout-approval",
+    ),
 ]

@@ -49,7 +49,10 @@ def find(business: Business, refund_id: UUID) -> CardOperation | None:
 
 
 def detail_of(refund: CardOperation) -> RefundDetail:
-    deliveries = list(Delivery.objects.filter(subject=refund.pk).defer("body").order_by("created_at"))
+    events = (
+        Delivery.objects.with_endpoint_url().filter(subject=refund.pk).defer("body").order_by("created_at")
+    )
+    deliveries = list(events)
     attempts = list(Attempt.objects.filter(delivery__in=deliveries).order_by("number")) if deliveries else []
     batch = _batch_of(refund)
     released = _release_of(batch) if batch else None

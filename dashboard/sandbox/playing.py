@@ -31,6 +31,7 @@ TITLES = {
     "pay": "Create the payment",
     "payout": "Create the payout",
     "check": "Check the card",
+    "batch": "Create the batch",
     "account": "Create the virtual account",
     "arrive": "A transfer arrives",
     "again": "A second transfer arrives",
@@ -39,6 +40,10 @@ TITLES = {
     "cancel": "Cancel the payment",
     "refund": "Refund the payment",
     "advance": "Advance the clock",
+    "evidence": "Add evidence to the dispute",
+    "submit": "Submit the answer",
+    "accept": "Accept the dispute",
+    "decide": "Advance the clock again",
     "found": "Find the new payment",
     "result": "Look up the payment",
 }
@@ -94,6 +99,8 @@ class Place:
     def _filled(self, value: Any) -> Any:
         if isinstance(value, Mapping):
             return {name: self._filled(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._filled(each) for each in value]
         return PLACEHOLDER.sub(self._fill, value) if isinstance(value, str) else value
 
     def _fill(self, found: re.Match[str]) -> str:

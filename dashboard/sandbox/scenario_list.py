@@ -12,6 +12,7 @@ FLOWS = {
     "refund": "Refunds",
     "payout": "Payouts",
     "card_check": "Card checks",
+    "dispute": "Disputes",
 }
 PREFIXES = ("Card payment: ", "Refund: ")
 

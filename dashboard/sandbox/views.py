@@ -42,6 +42,8 @@ ADVANCED = {
     Advanced.AUTHORISATION: "Authorisation expired.",
     Advanced.SESSION: "Virtual account session expired.",
     Advanced.QUESTION: "The status was queried.",
+    Advanced.APPROVAL: "The time for approval is over.",
+    Advanced.SERVER: "Your server was asked.",
     Advanced.RETURN: "The bank returned the payout.",
 }
 
@@ -128,7 +130,7 @@ def _played(request: HttpRequest, business: Business, exchanges: list[Exchange])
         "following_title": title_of(following.step) if following else "",
         "made": made,
         "deliveries": page.deliveries_of(business, exchanges),
-        "has_endpoint": Endpoint.objects.filter(business=business).exists(),
+        "has_endpoint": Endpoint.objects.first_of(business).exists(),
     }
 
 

@@ -23,6 +23,7 @@ from kit.db.prepared_statements import insert_if_absent
 from merchants.models import Business
 
 BATCH = 500  # rows of a table
+TERMS = 1_000  # of one statement
 # Raised when the terms of existing objects change: then new second readers read all again.
 TERMS_EDITION = 2
 SECOND_READING = timedelta(
@@ -108,20 +109,14 @@ def write(rows: Iterable[Row]) -> None:
     """Insert terms. Existing ones stay."""
     # In the order of the key, so that concurrent readers don't deadlock and the index is written in order.
     ordered = sorted(set(rows), key=lambda row: (row[0].bytes, row[1], row[2], row[3].bytes))
-    if not ordered:
-        return
-    table = SearchTerm._meta.db_table
-    columns = f"INTO {table} (business_id, kind, term, object_id)"
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            arrays = "SELECT * FROM unnest(%s::uuid[], %s::smallint[], %s::bytea[], %s::uuid[])"
-            values = [list(column) for column in zip(*ordered, strict=True)]
-            cursor.execute(f"INSERT {columns} {arrays} ON CONFLICT DO NOTHING", values)
-        else:
-            cursor.executemany(
-                f"INSERT OR IGNORE {columns} VALUES (%s, %s, %s, %s)",  # noqa: S608
-                [(business.hex, kind, term, key.hex) for business, kind, term, key in ordered],
-            )
+    SearchTerm.objects.bulk_create(
+        (
+            SearchTerm(business_id=business, kind=kind, term=term, object_id=key)
+            for business, kind, term, key in ordered
+        ),
+        batch_size=TERMS,
+        ignore_conflicts=True,
+    )
 
 
 def _follow(reader: Reader, positions: dict[str, SearchPosition], *, now: datetime) -> Iterator[int]:

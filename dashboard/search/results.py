@@ -27,7 +27,13 @@ from kit.text.folding import beginning
 from merchants.models import Business
 from payments.links.link_addresses import slug_in
 from payments.models import CardOperation, PaymentLink, SettlementBatch, Transaction
-from payments.rules.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, unapplied_name
+from payments.rules.status_names import (
+    LINK_NAMES,
+    STATUS_NAMES,
+    UNAPPLIED_STYLES,
+    settlement_name,
+    unapplied_name,
+)
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 from webhooks.models import Delivery
 
@@ -35,6 +41,17 @@ Kind = SearchTerm.Kind
 SHOWN = 6  # of each group
 MOST_COUNTED = 30  # of each group
 READ = MOST_COUNTED + 1
+ICONS = {
+    "Payments": "credit-card",
+    "Payouts": "paper-airplane",
+    "Card checks": "credit-card",
+    "Payment links": "link",
+    "Refunds": "arrow-uturn-left",
+    "Unapplied transfers": "banknotes",
+    "Virtual accounts": "building-library",
+    "Settlements": "banknotes",
+    "Deliveries": "bolt",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +77,11 @@ class Group:
     count: Count
     page: str
     request_type: str = ""  # that the list is filtered by
+
+    @property
+    def icon(self) -> str:
+        """Return the icon of its kind."""
+        return ICONS[self.name]
 
     @property
     def has_more(self) -> bool:
@@ -150,7 +172,7 @@ def _transaction(row: Transaction) -> Hit:
         address=reverse("dashboard-payout" if is_payout else "dashboard-payment", args=[row.pk]),
         title=title or row.reference,
         text=row.reference if title else "",
-        amount=money(row.amount, row.currency) if row.amount else "",
+        amount=money(-row.amount if is_payout else row.amount, row.currency) if row.amount else "",
         status="",
         status_name="",
         row=row,
@@ -196,7 +218,7 @@ def _refunds(business: Business, found: Found, key: UUID | None) -> Iterator[Hit
             address=reverse("dashboard-refund", args=[row.pk]),
             title=f"Refund of {payment.reference}",
             text=row.reference,
-            amount=money(row.amount, payment.currency),
+            amount=money(-row.amount, payment.currency),
             status=row.status,
             status_name=STATUS_NAMES.get(row.status, row.status.capitalize()),
             row=row,
@@ -212,7 +234,7 @@ def _unapplied(business: Business, found: Found, key: UUID | None) -> Iterator[H
             title=row.transfer.sender_name,
             text=f"to {row.transfer.number_id}",
             amount=money(row.amount, row.currency),
-            status=row.state,
+            status=UNAPPLIED_STYLES[row.state],
             status_name=unapplied_name(row.state),
             row=row,
             at=row.created_at,

@@ -21,7 +21,7 @@ from hashlib import blake2b
 from itertools import permutations
 from typing import Any
 
-from dashboard.ui.lists.metadata_search import pairs
+from kit.api.fields.strict_fields import Metadata
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.text.folding import fold
 from kit.text.masking import has_card_number, mask_card_numbers
@@ -30,6 +30,8 @@ NAME, WHOLE_NAME, ANY_ORDER, REFERENCE, EMAIL = b"n", b"w", b"o", b"r", b"e"
 TRACE, CODE, AMOUNT, METADATA = b"t", b"c", b"a", b"m"
 LONGEST = 100  # bytes of a term; the rest of a text is ignored
 MOST_WORDS = 6  # of a name; the rest is ignored
+MOST_READINGS = 5  # ways to split a text with several equals signs
+LONGEST_SEARCH = Metadata.LONGEST_KEY + 1 + Metadata.LONGEST_VALUE
 AFTER_ALL = b"\xff"  # follows every byte of UTF-8
 RRN_LENGTH, STAN_LENGTH = 12, 6
 
@@ -107,7 +109,7 @@ def lookups(text: str, *, currencies: Sequence[str]) -> list[Lookup]:
         for minor, currency in amounts(text, currencies=currencies)
         for term in amount(minor, currency)
     ]
-    found += [_exact(_pair(key, value)) for key, value in pairs(text)]
+    found += [_exact(_pair(key, value)) for key, value in _pairs(text)]
     return found
 
 
@@ -141,6 +143,17 @@ def amounts(text: str, *, currencies: Sequence[str]) -> Iterator[tuple[int, str]
     for currency in currencies:
         with suppress(InvalidAmount):
             yield minor_units(text, currency), currency
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Return the possible keys and values of a text, written `key=value`. Both may contain equals signs.
+
+    >>> _pairs("order=1042"), _pairs("note=a=b"), _pairs("1042"), _pairs("=1042")
+    ([('order', '1042')], [('note', 'a=b'), ('note=a', 'b')], [], [])
+    """
+    places = [place for place, character in enumerate(text) if character == "="]
+    found = [(text[:place], text[place + 1 :]) for place in places]
+    return [pair for pair in found if 1 <= len(pair[0]) <= Metadata.LONGEST_KEY][:MOST_READINGS]
 
 
 def _words(text: str) -> list[str]:

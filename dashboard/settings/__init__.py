@@ -1,1 +1,1 @@
-"""Settings of the business: time zone, accent colour, and what API keys may do."""
+"""Settings of the business: its look, support contact and time zone, and what API keys may do."""

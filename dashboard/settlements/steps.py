@@ -35,5 +35,5 @@ def steps_of(batch: SettlementBatch) -> list[Moment]:
 def _step(transition: BatchTransition, batch: SettlementBatch) -> Moment:
     title, text, mark = _MOMENTS[Status(transition.after)]
     if transition.after == Status.PENDING:
-        text = f"{counted(batch.payments_count, 'payment')} of the day, minus fees and refunds"
+        text = f"{counted(batch.payments_count, 'payment')} of the day, minus fees, refunds and disputes"
     return Moment(at=transition.at, title=title, text=transition.reason or text, mark=mark)

@@ -21,21 +21,35 @@ from kit.files.tables import Table, amounts, attributes
 from ledger.services import balances
 from merchants.exports import FileType
 from payments.models import SettlementBatch, SettlementItem, Transaction
+from payments.services.settlement import batch_funds
 from payments.services.settlement.batch_statements import table as statement_table
 
 Status = Transaction.SettleStatus
 
 BATCH_COLUMNS = [
     *attributes("id", "day", "number", "state", "currency", "payments_count"),
-    *amounts("gross", "fees", "refunds", "brought_forward", "carried_forward", "net"),
+    *amounts(
+        "gross",
+        "fees",
+        "taxes",
+        "refunds",
+        "brought_forward",
+        "carried_forward",
+        "net",
+        "reserved",
+        "disputes",
+    ),
     *attributes("created_at"),
 ]
+
+SOMETIMES = ("taxes", "disputes", "carried")  # columns that the list has when one of its rows has an amount
 
 
 @members_page
 def settlements_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form, held = BatchFilter(request.GET, business=membership.business), balances(membership.business)
     context = list_context(BATCHES, form, form, membership=membership, query=request.GET)
+    context["has"] = {name: any(getattr(row, name) for row in context["page"].rows) for name in SOMETIMES}
     context["balances"] = [each for each in held if each.available or each.pending] or held[:1]
     return render(request, "dashboard/settlements/settlements.html", context)
 
@@ -60,10 +74,12 @@ def settlement_page(request: HttpRequest, membership: Membership, batch_id: UUID
         "batch": batch,
         "steps": steps,
         "next_step": NEXT_STEPS.get(Status(batch.state)),
+        "funds": batch_funds.required_of(batch),
+        "paid_by": batch.payouts.filter(is_live=True).first(),
         "released_at": steps[-1].at if batch.state == Status.RELEASED else None,
         "page": page,
         "items": page.rows,
-        "gross_less_refunds": batch.gross - batch.refunds,
+        "gross_less_taken": batch.gross - batch.refunds - batch.disputes,
     }
     return render(request, "dashboard/settlements/settlement.html", context)
 
@@ -79,7 +95,9 @@ def settlement_export(
 
 
 def _items(batch: SettlementBatch) -> Any:
-    return SettlementItem.objects.filter(batch=batch).select_related("transaction", "operation")
+    return SettlementItem.objects.filter(batch=batch).select_related(
+        "transaction", "operation", "dispute_step__dispute"
+    )
 
 
 def _own(membership: Membership, batch_id: UUID) -> SettlementBatch:

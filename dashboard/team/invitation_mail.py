@@ -1,13 +1,10 @@
 """Invitation emails. The link in the email proves the address, so it is shown nowhere else."""
 
-from smtplib import SMTPException
-
 import structlog
 from django.conf import settings
-from django.core.mail import send_mail
-from django.template.loader import render_to_string
 from django.urls import reverse
 
+from kit import mail
 from kit.text.display_names import mailed, mailed_address
 from merchants.models import Invitation
 
@@ -33,14 +30,11 @@ def send_invitation(invitation: Invitation, *, token: str) -> bool:
         "expires_at": invitation.expires_at,
         "link": settings.PUBLIC_URL + reverse("invitation", args=[token]),
     }
-    try:
-        send_mail(
-            f"Join {context['business']} on Sluice",
-            render_to_string("dashboard/team/invitation.txt", context),
-            None,
-            [invitation.email],
-        )
-    except (OSError, SMTPException) as error:
-        log.warning("invitation not mailed", error=type(error).__name__)
-        return False
-    return True
+    return mail.send(
+        f"Join {context['business']} on Sluice",
+        "dashboard/team/invitation.txt",
+        context,
+        [invitation.email],
+        log=log,
+        failure="invitation not mailed",
+    )

@@ -8,7 +8,7 @@ urlpatterns = [
     path("dashboard/team/", views.team_page, name="dashboard-team"),
     path("dashboard/team/invite/", views.invite_page, name="dashboard-invite"),
     path("dashboard/team/<int:member_id>/", views.member_page, name="dashboard-member"),
-    path("dashboard/team/<int:member_id>/remove/", views.remove_member, name="dashboard-remove-member"),
+    path("dashboard/team/<int:member_id>/remove/", views.remove_page, name="dashboard-remove-member"),
     path(
         "dashboard/team/invitations/<uuid:invitation_id>/withdraw/", views.withdraw, name="dashboard-withdraw"
     ),

@@ -9,6 +9,7 @@ from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
+from django.db import transaction as database
 from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -25,6 +26,7 @@ from merchants.people.access import Limit
 from merchants.people.attempt_limits import LimitReached
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission, Role
+from payments.services.payouts import payout_settings
 
 LAST_OWNER = "A business needs at least one owner. Give another member the owner role first."
 
@@ -125,22 +127,30 @@ def member_page(request: HttpRequest, membership: Membership, member_id: int) ->
         return redirect("dashboard-member", member_id)
     try:
         role = form.cleaned_data["role"]
-        with _as_manager(request, membership) as manager:
+        with _as_manager(request, membership, member) as manager:
             team.change_role(member=member, role=role, **manager)
         messages.success(request, f"{member.user.email} now has the {Role(role).label.lower()} role.")
     except team.LastOwner:
         messages.error(request, LAST_OWNER)
+    except payout_settings.TooFewApprovers as refusal:
+        messages.error(request, str(refusal))
     return redirect("dashboard-team")
 
 
-@members_action("remove a member", may=Permission.MANAGE_TEAM)
-def remove_member(request: HttpRequest, membership: Membership, member_id: int) -> HttpResponse:
+@members_form("remove a member", may=Permission.MANAGE_TEAM)
+def remove_page(request: HttpRequest, membership: Membership, member_id: int) -> HttpResponse:
+    """Explain the removal of a member, and remove the member."""
     member = _member(membership, member_id)
+    if request.method != "POST":
+        return render(request, "dashboard/team/remove.html", {"membership": membership, "member": member})
     try:
-        with _as_manager(request, membership) as manager:
+        with _as_manager(request, membership, member) as manager:
             team.remove(member=member, **manager)
     except team.LastOwner:
         messages.error(request, LAST_OWNER)
+        return redirect("dashboard-team")
+    except payout_settings.TooFewApprovers as refusal:
+        messages.error(request, str(refusal))
         return redirect("dashboard-team")
     if member.pk == membership.member.pk:
         return redirect("overview")
@@ -151,10 +161,16 @@ def remove_member(request: HttpRequest, membership: Membership, member_id: int) 
 
 
 @contextmanager
-def _as_manager(request: HttpRequest, membership: Membership) -> Iterator[dict[str, Any]]:
-    """Yield the actor of a change. Respond with 403 or 404 if the permission or the member was removed meanwhile."""
+def _as_manager(request: HttpRequest, membership: Membership, changed: Member) -> Iterator[dict[str, Any]]:
+    """Yield the actor of a change. Respond with 403 or 404 if the permission or the member was removed meanwhile.
+
+    :raises TooFewApprovers: too few members could approve payouts after it; nothing was changed
+    """
     try:
-        yield {"by": membership.member.user, "actor": person_acting(request), "now": timezone.now()}
+        with database.atomic():
+            yield {"by": membership.member.user, "actor": person_acting(request), "now": timezone.now()}
+            if roles.may(changed.role, Permission.PAY_OUT):
+                payout_settings.require_approvers(membership.business)
     except team.MayNotManage:
         raise NotInThisRole(roles.denial_reason(Permission.MANAGE_TEAM)) from None
     except Member.DoesNotExist:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import template
 from django.conf import settings
+from django.forms import BaseForm
 from django.http import HttpRequest
 from django.template import Context
 from django.utils import timezone
@@ -14,6 +15,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.ui import navigation
 from dashboard.ui.addresses import encoded
+from dashboard.ui.deadlines import time_left
+from dashboard.ui.dispute_names import dispute_name, dispute_reason, dispute_style, evidence_kind, stage_name
 from dashboard.ui.times import day_text, moment_text
 from kit.money.money import figures, money, signed_money, written
 from kit.time import time_zones
@@ -22,6 +25,7 @@ from payments.models import Transaction
 from payments.rules.status_names import (
     FAILURE_NAMES,
     STATUS_NAMES,
+    UNAPPLIED_STYLES,
     settlement_name,
     status_name,
     unapplied_name,
@@ -35,13 +39,24 @@ NOTHING = "–"  # noqa: RUF001  (an en dash)
 @register.simple_tag
 def areas_for(request: HttpRequest) -> Sequence[navigation.LinkGroup]:
     """Return the navigation for the current page."""
-    return navigation.grouped_links(request.path)
+    membership = getattr(request, "membership", None)
+    waiting = membership.disputes_to_answer if membership else 0
+    return navigation.grouped_links(request.path, waiting={"dashboard-disputes": waiting})
 
 
 @register.simple_tag
 def account_for(request: HttpRequest) -> Sequence[navigation.Link]:
     """Return the links of the user menu."""
     return navigation.links(navigation.ACCOUNT, request.path)
+
+
+@register.simple_tag(takes_context=True)
+def error_prefix(context: Context) -> str:
+    """Return what the title of a page begins with if one of its forms has errors. Screen readers read the title first."""
+    values = [value for layer in context.dicts for value in layer.values()]
+    values += [each for value in values if isinstance(value, dict) for each in value.values()]
+    has_errors = any(isinstance(each, BaseForm) and each.is_bound and each.errors for each in values)
+    return "Error: " if has_errors else ""
 
 
 @register.simple_tag
@@ -68,11 +83,25 @@ def precise_moment(at: datetime | None) -> str:
 
 
 @register.filter
+def clock_time(at: datetime, beside: datetime) -> str:
+    """Show a time to the second, with its day only if that isn't the one of the time beside it."""
+    is_same_day = timezone.localdate(at) == timezone.localdate(beside)
+    return _time(at, f"{timezone.localtime(at):%H:%M:%S}") if is_same_day else precise_moment(at)
+
+
+@register.filter
 def ago(at: datetime | None) -> str:
     """Show a time relative to now."""
     if at is None:
         return NOTHING
     return _time(at, relative(at, now=timezone.now()), mark_safe(' data-shown="distance"'))
+
+
+@register.filter
+def deadline(at: datetime) -> SafeString:
+    """Show the time that is left until a deadline, with a clock."""
+    left = time_left(at, now=timezone.now())
+    return format_html('<span class="deadline deadline--{}">{}</span>', left.tone, left.text)
 
 
 @register.simple_tag
@@ -86,7 +115,7 @@ def _time(at: datetime, text: str, mark: str = "") -> SafeString:
     exact = at.astimezone(UTC)
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
-        exact.isoformat(timespec="milliseconds"),
+        f"{exact:%Y-%m-%dT%H:%M:%SZ}",
         f"{exact:%-d %b %Y, %H:%M:%S} UTC",
         mark,
         text,
@@ -123,9 +152,11 @@ def words(code: str) -> str:
 register.filter(status_name)
 register.filter(settlement_name)
 register.filter(unapplied_name)
-
-# Which statuses an unapplied transfer's states look like.
-UNAPPLIED_STYLES = {"open": "needs_review", "returned": "reversed", "credited": "done"}
+register.filter(dispute_name)
+register.filter(dispute_style)
+register.filter(stage_name)
+register.filter(dispute_reason)
+register.filter(evidence_kind)
 
 
 @register.filter
@@ -137,6 +168,8 @@ def unapplied_style(state: str) -> str:
 @register.filter
 def reason(transaction: Transaction) -> str:
     """Return what a list says about the status of a transaction: why it failed, or what it waits for."""
+    if transaction.mismatch_text:
+        return transaction.mismatch_text
     if transaction.status == Transaction.Status.FAILED:
         is_named = transaction.response_code in FAILURE_NAMES
         return "" if is_named and not transaction.is_transfer_payment else transaction.outcome_text
@@ -144,6 +177,8 @@ def reason(transaction: Transaction) -> str:
         return f"{money(transaction.amount_refunded, transaction.currency)} refunded"
     if transaction.amount_returned and transaction.amount_returned < transaction.amount:
         return f"{money(transaction.amount_returned, transaction.currency)} returned"
+    if transaction.has_unknown_card and transaction.awaiting == Transaction.Awaiting.PAYER:
+        return "Waiting for the card"
     return WAITS_FOR.get(transaction.awaiting, "")
 
 
@@ -152,6 +187,7 @@ WAITS_FOR: dict[str, str] = {
     Transaction.Awaiting.TRANSFER: "Waiting for the transfer",
     Transaction.Awaiting.CAPTURE: "Waiting for capture",
     Transaction.Awaiting.REVERSAL: "Being reversed",
+    Transaction.Awaiting.SERVER: "Waiting for your server",
 }
 
 

@@ -16,7 +16,14 @@ from dashboard.models import Note
 from dashboard.transactions.checkouts import CheckoutDetails, details_of_checkout
 from dashboard.transactions.figures import Figure, figures_of
 from dashboard.transactions.notes import notes_on
-from dashboard.transactions.related import batch_of, related_objects, settlement_day, unapplied_of
+from dashboard.transactions.payout_approvers import approvers_of
+from dashboard.transactions.related import (
+    batch_of,
+    disputes_of,
+    related_objects,
+    settlement_day,
+    unapplied_of,
+)
 from dashboard.transactions.timeline import timeline_of
 from dashboard.ui import payer_links
 from dashboard.ui.related import RelatedObject
@@ -27,6 +34,7 @@ from merchants.people import roles
 from merchants.people.roles import Permission
 from payments.models import CardOperation, SettlementBatch, Transaction
 from payments.representation import challenge_address, represent
+from payments.rules.failure_advice import Advice, advice_on
 from payments.services import cancellations
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Attempt, Delivery
@@ -44,8 +52,10 @@ class Detail:
     settles_on: date | None  # the day of the batch that a successful payment will be added to
     notes: Sequence[Note]
     sender: Sender | None
+    advice: Advice | None  # on a failed payment
     payer_page: PayerPage | None
     checkout: CheckoutDetails | None
+    approvers: Sequence[str]  # of a payout
     api_object: dict[str, Any]  # without payer links for roles that may not cancel
     can_capture: bool
     can_cancel: bool
@@ -76,7 +86,15 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
     found: Transaction | None = (
         Transaction.objects.of(business)
         .select_related(
-            "challenge", "business", "session__account", "session__transfer", "payment_link", "checkout"
+            "challenge",
+            "watch",
+            "business",
+            "session__account",
+            "session__transfer",
+            "payment_link",
+            "checkout",
+            "approval__maker",
+            "batch_item__batch",
         )
         .filter(pk=transaction_id)
         .first()
@@ -91,10 +109,13 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
     )
     returns = list(transaction.returns.order_by("pk")) if is_payout else []
     outcomes = [transaction.pk, *(each.pk for each in [*operations, *returns])]
-    deliveries = list(Delivery.objects.filter(subject__in=outcomes).defer("body").order_by("created_at"))
+    events = (
+        Delivery.objects.with_endpoint_url().filter(subject__in=outcomes).defer("body").order_by("created_at")
+    )
+    deliveries = list(events)
     attempts = list(Attempt.objects.filter(delivery__in=deliveries).order_by("number")) if deliveries else []
     refunds = [each for each in operations if each.kind == CardOperation.Kind.REFUND]
-    unapplied, batch = unapplied_of(transaction), batch_of(transaction)
+    unapplied, batch, disputes = unapplied_of(transaction), batch_of(transaction), disputes_of(transaction)
     checkout = details_of_checkout(transaction)
     return Detail(
         transaction=transaction,
@@ -107,6 +128,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
             attempts=attempts,
             batch=batch,
             unapplied=unapplied,
+            disputes=disputes,
         ),
         related=related_objects(
             transaction,
@@ -116,6 +138,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
             batch=batch,
             returns=returns,
             attempts=checkout.others if checkout else (),
+            disputes=disputes,
         ),
         refunds=refunds,
         unapplied=unapplied,
@@ -123,14 +146,25 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
         settles_on=None if batch else settlement_day(transaction),
         notes=notes_on(transaction),
         sender=_sender(transaction),
+        advice=_advice(transaction),
         payer_page=_payer_page(transaction, membership),
         checkout=checkout,
+        approvers=approvers_of(transaction) if is_payout else (),
         api_object=payer_links.shown_to(membership, represent(transaction)),
         can_capture=_is_capturable(transaction, operations),
         can_cancel=is_cancellable(transaction),
         can_refund=is_refundable(transaction),
-        can_expire=transaction.is_pending and transaction.awaiting != Transaction.Awaiting.RAIL,
+        can_expire=transaction.is_pending and transaction.awaiting not in NEVER_EXPIRING,
     )
+
+
+NEVER_EXPIRING = {Transaction.Awaiting.RAIL, Transaction.Awaiting.APPROVAL, Transaction.Awaiting.SERVER}
+
+
+def _advice(transaction: Transaction) -> Advice | None:
+    is_payment = transaction.request_type == Transaction.RequestType.PAYMENT
+    is_failed = transaction.status == Transaction.Status.FAILED
+    return advice_on(transaction.response_code) if is_payment and is_failed else None
 
 
 def _sender(transaction: Transaction) -> Sender | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from kit.money.money import money
 from payments.models import Transaction
-from payments.rules.fees import FeeRule
+from payments.rules.fees import Charge, FeeRule
 from payments.rules.outcomes import WALLET_TOO_LOW
-from payments.services.transitions import fee_of
+from payments.services.transitions import charge_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Figure:
 
 
 def figures_of(transaction: Transaction) -> list[Figure]:
-    """Return at most four figures: what was paid, what it costs, what was taken back and what remains."""
+    """Return at most five figures: what was paid, what it costs, what was taken back and what remains."""
     if transaction.request_type == Transaction.RequestType.PAYOUT:
         return list(_of_payout(transaction))
     if transaction.request_type == Transaction.RequestType.PAYMENT:
@@ -38,10 +38,17 @@ def _of_payment(payment: Transaction) -> Iterator[Figure]:
     if collected != payment.amount:
         yield Figure(name="Captured", amount=collected)
     yield Figure(name="Fee", amount=-payment.fee, note=_fee_note(payment))
+    if payment.fee_tax and not (payment.amount_disputed and payment.amount_refunded):  # there is no room
+        yield Figure(name="Tax", amount=-payment.fee_tax, note="On the fee")
     if payment.amount_refunded or payment.amount_being_refunded:
         yield Figure(name="Refunded", amount=-payment.amount_refunded, note=refund_left_note(payment))
+    if payment.amount_disputed:
+        yield Figure(name="Disputed", amount=-payment.amount_disputed, note="Held, or lost to the cardholder")
+        if payment.amount_refunded:
+            return
     if collected == payment.amount or not payment.amount_refunded:
-        yield Figure(name="Net", amount=collected - payment.fee - payment.amount_refunded)
+        taken = payment.amount_refunded + payment.amount_disputed
+        yield Figure(name="Net", amount=collected - payment.charge.total - taken)
 
 
 def refund_left_note(payment: Transaction) -> str:
@@ -58,15 +65,24 @@ def _of_payout(payout: Transaction) -> Iterator[Figure]:
         yield Figure(name="Fee", amount=0)
         yield Figure(name="Debited", amount=0, note=_why_not_debited(payout))
         return
-    yield Figure(name="Fee", amount=fee_of(payout, captured=0))
+    charge = charge_of(payout)
+    yield Figure(name="Fee", amount=charge.fee)
+    if charge.taxes:
+        yield Figure(name="Tax", amount=charge.taxes, note=_tax_note(charge, payout.currency))
     yield Figure(name="Debited", amount=debited_by(payout), note="From your balance")
     if payout.amount_returned:
         yield Figure(name="Returned", amount=payout.amount_returned, note="To your balance")
 
 
+def _tax_note(charge: Charge, currency: str) -> str:
+    if not charge.stamp_duty:
+        return "On the fee"
+    return f"{money(charge.stamp_duty, currency)} stamp duty" if charge.tax else "Stamp duty"
+
+
 def debited_by(payout: Transaction) -> int:
-    """Return what a payout debits when it is accepted: its amount and its fee, which is stored only at its end."""
-    return payout.amount + fee_of(payout, captured=0)
+    """Return what a payout debits when it is accepted: its amount, and fee and tax, which are stored only at its end."""
+    return payout.amount + charge_of(payout).total
 
 
 def was_never_debited(payout: Transaction) -> bool:

@@ -14,23 +14,29 @@ from django.http import QueryDict
 
 from dashboard.search.objects import KIND_OF
 from dashboard.search.queries import ids_for_list
+from dashboard.search.terms import LONGEST_SEARCH
 from dashboard.ui.lists.amount_filters import AmountFilter
 from dashboard.ui.lists.list_filters import choices
-from dashboard.ui.lists.metadata_search import LONGEST_SEARCH, with_metadata
 from kit.money.form_fields import PastedField
 from merchants.models import Business
 from payments.models import CardOperation, Transaction
+from payments.rules.outcomes import MISMATCH_CODE
 from payments.rules.status_names import STATUS_NAMES
 
 INVALID_CODE = "Enter five digits, such as 20051."
 
 Status, Awaiting, RefundStatus = Transaction.Status, Transaction.Awaiting, Transaction.RefundStatus
 
+METHOD_NAMES = {Transaction.Method.CARD: "Card", Transaction.Method.VIRTUAL_ACCOUNT: "Bank transfer"}
+
 # Values of the status filter that are no status of the API: what else must hold of the status.
 AUTHORISED, REFUNDED, RETURNED = "authorised", "refunded", "returned"
+AWAITING_APPROVAL, MISMATCH = "awaiting_approval", "mismatch"
 NARROWER = {
     AUTHORISED: (Status.PENDING, Q(awaiting=Awaiting.CAPTURE)),
     REFUNDED: (Status.SUCCESS, Q(refund_status__in=[RefundStatus.PARTIALLY_REFUNDED, RefundStatus.REFUNDED])),
+    AWAITING_APPROVAL: (Status.PENDING, Q(awaiting=Awaiting.APPROVAL)),
+    MISMATCH: (Status.FAILED, Q(response_code=MISMATCH_CODE)),
     RETURNED: (Status.SUCCESS, Q(amount_returned__gt=0)),
 }
 
@@ -47,6 +53,8 @@ class TransactionFilter(AmountFilter):
             [
                 *((status, STATUS_NAMES[status]) for status in Status.values),
                 (AUTHORISED, "Authorised"),
+                (AWAITING_APPROVAL, "Awaiting approval"),
+                (MISMATCH, STATUS_NAMES["mismatch"]),
                 (REFUNDED, "Refunded"),
                 (RETURNED, "Returned"),
             ]
@@ -139,7 +147,7 @@ def meanings(text: str, *, business: Business) -> list[Q]:
         found.append(Q(customer_email__iexact=text) & ~Q(customer_email=""))
     with suppress(ValueError):
         found.append(Q(pk=UUID(text)))
-    return found + with_metadata(text, model=Transaction, business=business)
+    return found
 
 
 def form_of(kind: type[TransactionFilter], query: QueryDict, *, business: Business) -> TransactionFilter:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
+from typing import Any
 
 from django.db.models import OuterRef, Subquery, UUIDField
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 
 from dashboard.memberships import Membership, members_export, members_page
 from dashboard.transactions.filters import TransactionFilter, form_of, sources
 from dashboard.transactions.rows import TransactionRows
 from dashboard.ui.chips import ChipSpec
+from dashboard.ui.figures import Figure
 from dashboard.ui.lists import exports
-from dashboard.ui.lists.lists import ListSpec, list_context
+from dashboard.ui.lists.lists import ListSpec, list_response
 from kit.files.tables import Column, Table, amounts, attributes
 from merchants.exports import FileType
+from merchants.models import Business
 from payments.models import SettlementItem
 
 ROWS = 20  # per page; with their second lines, more would make the page too heavy
@@ -33,6 +38,8 @@ class TransactionList(ListSpec):
     filter: type[TransactionFilter]
     template: str
     size: int = ROWS
+    has_news: bool = True
+    figures: Callable[..., list[Figure]] | None = None  # above the list: of a business, at a time
 
     @property
     def page(self) -> str:
@@ -44,8 +51,12 @@ class TransactionList(ListSpec):
 def list_page(request: HttpRequest, membership: Membership, listed: TransactionList) -> HttpResponse:
     form = form_of(listed.filter, request.GET, business=membership.business)
     rows = TransactionRows(form, membership.business)
-    context = list_context(listed, form, rows, membership=membership, query=request.GET)
-    return render(request, listed.template, context)
+    further = partial(_with_figures, listed, membership.business)
+    return list_response(request, listed.template, listed, form, rows, membership=membership, further=further)
+
+
+def _with_figures(listed: TransactionList, business: Business, _: dict[str, Any]) -> dict[str, Any]:
+    return {"figures": listed.figures(business, now=timezone.now())} if listed.figures else {}
 
 
 @members_export
@@ -65,14 +76,14 @@ def export(
 
 
 # The batch of a payment. A rejected batch releases its payments.
-SETTLEMENT = SettlementItem.objects.filter(transaction=OuterRef("pk"), operation=None, is_live=True).values(
-    "batch_id"
-)
+SETTLEMENT = SettlementItem.objects.filter(
+    transaction=OuterRef("pk"), operation=None, dispute_step=None, is_live=True
+).values("batch_id")
 COLUMNS = [
     *attributes("id", "reference", "request_type", "method", "status", "response_code", "response_summary"),
     *amounts("amount"),
     *attributes("currency"),
-    *amounts("fee", "amount_captured", "amount_refunded"),
+    *amounts("fee", "fee_tax", "stamp_duty", "amount_captured", "amount_refunded"),
     *attributes(
         "refund_status",
         "customer_name",
@@ -94,6 +105,7 @@ COLUMNS = [
         "settle_status",
         "settlement_id",
         "payment_link_id",
+        "purpose",
     ),
 ]
 FIELDS = [column.name for column in COLUMNS if column.name != "settlement_id"] + ["long_gateway_code"]

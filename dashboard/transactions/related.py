@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from operator import attrgetter
+from urllib.parse import urlsplit
 
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.transactions.figures import debited_by, was_never_debited
-from dashboard.transactions.request_links import MembersAction, origin_of
+from dashboard.transactions.payout_approvers import payout_batch_link, payout_batch_of
+from dashboard.transactions.request_links import MembersAction, origin_of, requested_by
+from dashboard.ui.addresses import encoded
+from dashboard.ui.dispute_names import dispute_name, dispute_style, stage_name
 from dashboard.ui.related import RelatedObject
+from disputes.models import Dispute
 from kit.db import clock
 from kit.money.money import money, signed_money
 from kit.text.plurals import counted
@@ -24,7 +31,14 @@ from payments.models import (
     Transaction,
 )
 from payments.rules.business_days import business_day
-from payments.rules.status_names import LINK_NAMES, STATUS_NAMES, settlement_name, status_name
+from payments.rules.status_names import (
+    LINK_NAMES,
+    STATUS_NAMES,
+    UNAPPLIED_NAMES,
+    UNAPPLIED_STYLES,
+    settlement_name,
+    status_name,
+)
 from virtual_accounts.models import Session, Transfer, UnappliedMoney
 from webhooks.models import Delivery, event_name
 
@@ -36,7 +50,9 @@ def batch_of(transaction: Transaction) -> SettlementBatch | None:
     if not transaction.settle_status:
         return None
     item = (
-        SettlementItem.objects.filter(transaction=transaction, operation=None, is_live=True)
+        SettlementItem.objects.filter(
+            transaction=transaction, operation=None, dispute_step=None, is_live=True
+        )
         .select_related("batch")
         .first()
     )
@@ -77,6 +93,7 @@ def related_objects(
     batch: SettlementBatch | None,
     returns: Sequence[PayoutReturn],
     attempts: Sequence[Transaction],
+    disputes: Sequence[Dispute],
 ) -> list[RelatedObject]:
     """Return the objects that belong to a transaction. `attempts` are the others of its checkout."""
     link = transaction.payment_link
@@ -87,6 +104,7 @@ def related_objects(
         *(delivery_link(each) for each in deliveries),
         *([batch_link(batch)] if batch else []),
         *(refund_link(each, transaction) for each in refunds),
+        *(dispute_link(each) for each in disputes),
         *_movements(transaction, returns),
         *([account_link(transaction.session)] if transaction.session else []),
         *_origin(transaction),
@@ -94,14 +112,13 @@ def related_objects(
 
 
 def _unapplied(money_held: UnappliedMoney) -> RelatedObject:
-    is_open = money_held.is_open
     return RelatedObject(
         icon="banknotes",
         name="Unapplied transfer",
         text=money(money_held.amount, money_held.currency),
         address=reverse("dashboard-unapplied-item", args=[money_held.pk]),
-        status="pending" if is_open else money_held.state,
-        status_name="Needs review" if is_open else money_held.get_state_display().capitalize(),
+        status=UNAPPLIED_STYLES[money_held.state],
+        status_name=UNAPPLIED_NAMES[money_held.state],
     )
 
 
@@ -123,6 +140,21 @@ def transaction_link(transaction: Transaction) -> RelatedObject:
     )
 
 
+def customer_link(payment: Transaction) -> RelatedObject | None:
+    """Return the customer of a payment, if it names one by reference or e-mail address."""
+    reference, email = payment.customer_reference, payment.customer_email
+    if not reference and not email:
+        return None
+    query = QueryDict(mutable=True)
+    query.update({"reference": reference} if reference else {"email": email})
+    return RelatedObject(
+        icon="user",
+        name="Customer",
+        text=payment.payer_name or reference or email,
+        address=f"{reverse('dashboard-customer')}?{encoded(query)}",
+    )
+
+
 def link_link(link: PaymentLink) -> RelatedObject:
     """Return a payment link."""
     status = link.status_at(clock.now())
@@ -137,15 +169,24 @@ def link_link(link: PaymentLink) -> RelatedObject:
 
 
 def delivery_link(delivery: Delivery) -> RelatedObject:
+    """Return a delivery that was read `with_endpoint_url`, with its endpoint if the business has several."""
     attempts = delivery.attempts_made + delivery.manual_attempts
+    made = counted(attempts, "attempt") if attempts else "Not sent yet"
+    endpoint = endpoint_name(delivery)
     return RelatedObject(
         icon="bolt",
         name=event_name(delivery.event),
-        text=counted(attempts, "attempt") if attempts else "Not sent yet",
+        text=f"{made} · {endpoint}" if endpoint else made,
         address=reverse("dashboard-delivery", args=[delivery.pk]),
         status=delivery.state,
         status_name=delivery.state_name,
     )
+
+
+def endpoint_name(delivery: Delivery) -> str:
+    """Return the host and path of a delivery's endpoint; empty if the business has only one."""
+    parts = urlsplit(delivery.endpoint_url or "")
+    return f"{parts.netloc}{parts.path}"
 
 
 def batch_link(batch: SettlementBatch) -> RelatedObject:
@@ -167,6 +208,25 @@ def refund_link(refund: CardOperation, transaction: Transaction) -> RelatedObjec
         address=reverse("dashboard-refund", args=[refund.pk]),
         status=refund.status,
         status_name=STATUS_NAMES[refund.status],
+    )
+
+
+def disputes_of(transaction: Transaction) -> list[Dispute]:
+    """Return the disputes of a payment, oldest first. One without any costs no query."""
+    if not transaction.disputes_count:
+        return []
+    prefetch_related_objects([transaction], "disputes")  # which the API object shows too
+    return sorted(transaction.disputes.all(), key=attrgetter("pk"))
+
+
+def dispute_link(dispute: Dispute) -> RelatedObject:
+    return RelatedObject(
+        icon="scale",
+        name=stage_name(dispute.stage),
+        text=f"{money(dispute.amount, dispute.currency)} · {dispute.case_number}",
+        address=reverse("dashboard-dispute", args=[dispute.pk]),
+        status=dispute_style(dispute.status),
+        status_name=dispute_name(dispute.status),
     )
 
 
@@ -204,6 +264,12 @@ def account_link(session: Session) -> RelatedObject:
 
 
 def _origin(transaction: Transaction) -> Iterator[RelatedObject]:
+    batch, approval = payout_batch_of(transaction), getattr(transaction, "approval", None)
+    if batch is not None:
+        yield payout_batch_link(batch)
+    elif approval is not None and approval.maker and not approval.key_id:
+        yield requested_by(approval.maker.email, kind="payout")
     is_payout = transaction.request_type == Transaction.RequestType.PAYOUT
-    asked = MembersAction(name="payout.asked", target=transaction.reference) if is_payout else None
-    return origin_of(transaction.business, transaction.pk, action=asked)
+    is_asked = is_payout and batch is None and approval is None
+    asked = MembersAction(name="payout.asked", target=transaction.reference) if is_asked else None
+    yield from origin_of(transaction.business, transaction.pk, action=asked)

@@ -24,6 +24,7 @@ PAGES = {
     Kind.UNAPPLIED_TRANSFER: "dashboard-unapplied-item",
     Kind.SETTLEMENT: "dashboard-settlement",
     Kind.EVENT: "dashboard-delivery",
+    Kind.DISPUTE: "dashboard-dispute",
 }
 SUCCEEDED, REFUSED, FAILED = 200, 400, 500  # the first status of each class
 
@@ -64,16 +65,20 @@ def origin_of(
     if action is not None and not (first and first.method == "POST" and first.status < REFUSED):
         entry = _entry(business, action)
         if entry is not None:
-            yield _member(entry)
+            yield requested_by(entry.actor, kind=entry.action.partition(".")[0])
     if first is not None:
-        yield RelatedObject(
-            icon="code-bracket",
-            name="API request",
-            text=f"{first.method} {first.target}",
-            address=f"{reverse('dashboard-requests')}?{urlencode({'object': object_id})}",
-            status=request_tone(first.status),
-            status_name=str(first.status),
-        )
+        yield request_link(first)
+
+
+def request_link(call: ApiRequest) -> RelatedObject:
+    return RelatedObject(
+        icon="code-bracket",
+        name="API request",
+        text=f"{call.method} {call.target}",
+        address=reverse("dashboard-request", args=[call.pk]),
+        status=request_tone(call.status),
+        status_name=str(call.status),
+    )
 
 
 def _entry(business: Business, action: MembersAction) -> AuditEntry | None:
@@ -84,12 +89,12 @@ def _entry(business: Business, action: MembersAction) -> AuditEntry | None:
     return entry
 
 
-def _member(entry: AuditEntry) -> RelatedObject:
-    kind = entry.action.partition(".")[0]
-    query = urlencode({"who": entry.actor, "kind": kind})
+def requested_by(actor: str, *, kind: str) -> RelatedObject:
+    """Return the member who requested an object in the dashboard. `kind` is that of the activity."""
+    query = urlencode({"who": actor, "kind": kind})
     return RelatedObject(
         icon="user-circle",
         name="Requested by",
-        text=entry.actor,
+        text=actor,
         address=f"{reverse('dashboard-activity')}?{query}",
     )

@@ -8,7 +8,10 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from dashboard.ui.timeline import BAD, GOOD, NEW, REQUESTED, WAIT, Moment
+from dashboard.transactions.related import endpoint_name
+from dashboard.ui.dispute_names import dispute_name, dispute_reason, dispute_style, stage_name
+from dashboard.ui.timeline import BAD, GOOD, NEW, PLAIN, REQUESTED, WAIT, Moment
+from disputes.models import Dispute
 from kit import banks
 from kit.money.money import money, signed_money
 from kit.text.plurals import counted
@@ -22,6 +25,8 @@ from payments.models import (
     Transition,
     WatchedAuthorisation,
 )
+from payments.rails.protocol import ActionKind
+from payments.rules.dispute_words import Status as DisputeStatus
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Attempt, Delivery, event_name
 
@@ -49,6 +54,7 @@ def timeline_of(
     attempts: Sequence[Attempt],
     batch: SettlementBatch | None,
     unapplied: Sequence[UnappliedMoney],
+    disputes: Sequence[Dispute],
 ) -> list[Moment]:
     """Return the moments of a transaction, oldest first, planned ones last."""
     entries = _ledger_lines(transaction, [transaction.pk, *(each.pk for each in [*operations, *returns])])
@@ -60,6 +66,7 @@ def timeline_of(
         *_return_moments(returns, entries),
         *_watch_moments(transaction),
         *_decisions(unapplied),
+        *_dispute_moments(disputes),
         *_all_delivery_moments(deliveries, attempts),
         *_plans(transaction),
     ]
@@ -92,7 +99,9 @@ def _challenge_moments(challenge: Challenge | None) -> Iterator[Moment]:
     if challenge is None:
         return
     wrong = challenge.wrong_codes
-    if challenge.passed_at:
+    if challenge.passed_at and challenge.kind == ActionKind.REDIRECT:  # which needs no proof
+        yield Moment(at=challenge.passed_at, title="Payer came back", mark=GOOD)
+    elif challenge.passed_at:
         text = f"After {counted(wrong, 'incorrect code')}." if wrong else ""
         yield Moment(
             at=challenge.passed_at, title="Payer authenticated with 3-D Secure", text=text, mark=GOOD
@@ -103,9 +112,11 @@ def _transitions(transaction: Transaction, batch: SettlementBatch | None, entrie
     for transition in Transition.objects.filter(transaction=transaction).order_by("at", "pk"):
         is_asked_again = transition.cause == Transition.Cause.PAYER  # after an input
         if transition.attribute == "awaiting" and transition.after == Awaiting.PAYER and not is_asked_again:
-            yield Moment(
-                at=transition.at, title="3-D Secure requested", text="The payer must confirm.", mark=WAIT
-            )
+            yield _asked(transaction, transition)
+        elif transition.attribute == "awaiting" and transition.before == Awaiting.APPROVAL:
+            yield Moment(at=transition.at, title="Payout approved", mark=GOOD)
+        elif transition.attribute == "awaiting" and transition.before == Awaiting.SERVER:
+            yield Moment(at=transition.at, title="Your server approved the payout", mark=GOOD)
         elif transition.attribute == "awaiting" and transition.after == Awaiting.CAPTURE:
             code = transaction.authorization_code
             yield Moment(at=transition.at, title="Authorised", text=f"Authorisation code {code}.", mark=GOOD)
@@ -113,6 +124,13 @@ def _transitions(transaction: Transaction, batch: SettlementBatch | None, entrie
             yield _ended(transaction, transition, entries)
         elif transition.attribute == "settle_status" and transition.after in SETTLED and batch is not None:
             yield _settled(transition, batch)
+
+
+def _asked(transaction: Transaction, transition: Transition) -> Moment:
+    """Return that the payer had to act: confirm the payment or, at some acquirers, enter the card on their page."""
+    if transaction.payment_link_id is not None and not transaction.challenge_preference:
+        return Moment(at=transition.at, title="Payer sent to the card page", mark=WAIT)
+    return Moment(at=transition.at, title="3-D Secure requested", text="The payer must confirm.", mark=WAIT)
 
 
 SETTLED: dict[str, tuple[str, str]] = {
@@ -136,15 +154,45 @@ def _decisions(unapplied: Iterable[UnappliedMoney]) -> Iterator[Moment]:
     """Yield what became of the transfers that didn't match the payment."""
     for each in unapplied:
         if each.decided_at is not None:
-            is_credited = each.state == UnappliedMoney.State.CREDITED
-            done = "credited to your balance" if is_credited else "returned to its sender"
             yield Moment(
                 at=each.decided_at,
-                title=f"{money(each.amount, each.currency)} {done}",
+                title=_done(each, money(each.amount, each.currency)),
                 text=f"By {each.actor}: {each.reason}",
                 address=reverse("dashboard-unapplied-item", args=[each.pk]),
                 mark=GOOD,
             )
+
+
+_ENDS = {"success": GOOD, "failed": BAD, "reversed": PLAIN}  # by the style of a dispute's status
+
+
+def _dispute_moments(disputes: Iterable[Dispute]) -> Iterator[Moment]:
+    """Yield when each dispute of a payment was opened, must be answered and ended."""
+    for each in disputes:
+        address, stage = reverse("dashboard-dispute", args=[each.pk]), stage_name(each.stage)
+        yield Moment(
+            at=each.created_at,
+            title=f"{stage} of {money(each.amount, each.currency)} opened",
+            text=f"Reason: {dispute_reason(each.reason).lower()}.",
+            address=address,
+            mark=NEW,
+        )
+        if each.resolved_at is not None:
+            title = f"{stage} ended: {dispute_name(each.status).lower()}"
+            mark = _ENDS[dispute_style(each.status)]
+            yield Moment(at=each.resolved_at, title=title, address=address, mark=mark)
+        elif each.status == DisputeStatus.NEEDS_RESPONSE and each.respond_by is not None:
+            title = f"Response to the {stage.lower()} due"
+            yield Moment(at=each.respond_by, title=title, address=address, mark=WAIT, is_planned=True)
+
+
+def _done(unapplied: UnappliedMoney, amount: str) -> str:
+    if unapplied.is_accepted:
+        return f"{amount} accepted for the order, and credited to your balance"
+    is_credited = unapplied.state == UnappliedMoney.State.CREDITED
+    return (
+        f"{amount} credited to your balance" if is_credited else f"Return of {amount} to its sender ordered"
+    )
 
 
 _CAUSES = {
@@ -180,7 +228,19 @@ def _ended(transaction: Transaction, transition: Transition, entries: Lines) -> 
         )
         return Moment(at=transition.at, title=title, text=cause, lines=lines, mark=GOOD)
     title = f"{transaction.outcome_text} ({transaction.response_code})"
-    return Moment(at=transition.at, title=title, text=cause, lines=lines, mark=BAD)
+    return Moment(at=transition.at, title=title, text=_sent_back(transaction) or cause, lines=lines, mark=BAD)
+
+
+def _sent_back(transaction: Transaction) -> str:
+    """Return who sends the payer's transfer back, if that is the provider of the account number."""
+    session = transaction.session
+    if session is None or not session.provider_account:
+        return ""
+    provider = session.provider_account.partition(":")[0].capitalize()
+    return {
+        session.Status.MISMATCH: f"{provider} returned the transfer to the payer.",
+        session.Status.EXPIRED: f"{provider} returns transfers that arrive later.",
+    }.get(session.Status(session.status), "")
 
 
 _NAMES = {Kind.CAPTURE: "Capture", Kind.VOID: "Void", Kind.REFUND: "Refund"}
@@ -236,6 +296,8 @@ def _succeeded(operation: CardOperation, currency: str) -> str:
 
 
 def _destination(refund: CardOperation) -> str:
+    if not refund.pays_named_account:
+        return refund.destination_name
     bank = banks.name_of(refund.destination_bank_code)
     return f"{refund.destination_name}, {refund.destination_account_number}, {bank}"
 
@@ -253,21 +315,22 @@ def _return_moments(returns: Iterable[PayoutReturn], entries: Lines) -> Iterator
 
 
 def _watch_moments(transaction: Transaction) -> Iterator[Moment]:
-    """Yield what became of a failed card payment that its acquirer could still charge."""
-    is_failed = transaction.is_card_payment and transaction.status == Status.FAILED
-    watch = WatchedAuthorisation.objects.filter(transaction=transaction).first() if is_failed else None
+    """Yield what became of a card payment that its acquirer could still charge after it failed, or charge twice."""
+    watch: WatchedAuthorisation | None = getattr(transaction, "watch", None)
     if watch is None:
         return
+    name, when = ("Second", "twice") if watch.is_of_second_charge else ("Late", "after the payment failed")
     if watch.found_at is not None:
         charged = f"{money(watch.amount, transaction.currency)} charged" if watch.amount else "Authorised"
         text = "It's returned to the payer automatically. Your balance doesn't change."
-        yield Moment(at=watch.found_at, title=f"{charged} after the payment failed", text=text, mark=BAD)
+        yield Moment(at=watch.found_at, title=f"{charged} {when}", text=text, mark=BAD)
     if watch.returned_at is not None:
-        yield Moment(at=watch.returned_at, title="Late charge returned to the payer", mark=GOOD)
-    elif watch.is_open:
-        title = "Late charge: next attempt to return it" if watch.is_owed else "Last query for a late charge"
-        at = watch.next_look_at if watch.is_owed else watch.until
-        yield Moment(at=at or watch.until, title=title, is_planned=True, mark=WAIT)
+        yield Moment(at=watch.returned_at, title=f"{name} charge returned to the payer", mark=GOOD)
+    elif watch.is_owed:
+        title = f"{name} charge: next attempt to return it"
+        yield Moment(at=watch.next_look_at or watch.until, title=title, is_planned=True, mark=WAIT)
+    elif watch.is_open and not watch.is_of_second_charge:
+        yield Moment(at=watch.until, title="Last query for a late charge", is_planned=True, mark=WAIT)
 
 
 def _ledger_lines(transaction: Transaction, causes: Sequence[UUID]) -> Lines:
@@ -291,6 +354,8 @@ def _all_delivery_moments(deliveries: Sequence[Delivery], attempts: Sequence[Att
 def _delivery_moments(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment]:
     """Yield what became of an event: its attempts in one moment, and its next attempt."""
     address, event = reverse("dashboard-delivery", args=[delivery.pk]), event_name(delivery.event)
+    if endpoint := endpoint_name(delivery):
+        event = f"{event} to {endpoint}"
     if attempts:
         last, count = attempts[-1], counted(len(attempts), "attempt")
         is_delivered = delivery.state == Delivery.State.DELIVERED
@@ -322,6 +387,8 @@ def _delivery_moments(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterat
 
 def _plans(transaction: Transaction) -> Iterator[Moment]:
     titles = {Awaiting.PAYER: "3-D Secure expires", Awaiting.CAPTURE: "Authorisation expires"}
+    if transaction.has_unknown_card:
+        titles[Awaiting.PAYER] = "Card page expires"
     if transaction.expires_at:
         title = titles.get(Awaiting(transaction.awaiting), "Expires")
         yield Moment(at=transaction.expires_at, title=title, is_planned=True, mark=WAIT)

@@ -1,9 +1,11 @@
 """The areas of the dashboard, in the order of the navigation. Areas without a page are left out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.urls import NoReverseMatch, reverse
+
+NOTHING_WAITS: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,7 @@ class Area:
     page: str  # the name of its first page's URL
     icon: str  # of heroicons
     also: str = ""  # the beginning of further pages of the area
+    counts: str = ""  # what the number beside its name counts, if it has one
 
     @property
     def address(self) -> str:
@@ -43,6 +46,7 @@ GROUPS = (
             Area("Virtual accounts", "dashboard-virtual-accounts", "building-library"),
             Area("Settlements", "dashboard-settlements", "banknotes"),
             Area("Balance", "dashboard-balance", "wallet"),
+            Area("Disputes", "dashboard-disputes", "scale", counts="Disputes that need a response"),
         ),
     ),
     Group(
@@ -78,15 +82,20 @@ class Link:
     address: str
     icon: str
     is_here: bool
+    count: int = 0
+    counts: str = ""
 
 
-def links(areas: Sequence[Area], path: str) -> Sequence[Link]:
-    """Return links to the existing areas, marking the one that contains the path."""
+def links(areas: Sequence[Area], path: str, *, waiting: Mapping[str, int] = NOTHING_WAITS) -> Sequence[Link]:
+    """Return links to the existing areas, marking the one that contains the path. `waiting`: numbers by page."""
     existing = [(area, area.address) for area in areas if area.address]
     everywhere = [address for area in (*AREAS, *ACCOUNT) if (address := area.address)]
     here = max((address for address in everywhere if _contains(address, path)), key=len, default="")
     here = next((area.address for area in AREAS if area.also and path.startswith(area.also)), here)
-    return [Link(area.name, address, area.icon, address == here) for area, address in existing]
+    return [
+        Link(area.name, address, area.icon, address == here, waiting.get(area.page, 0), area.counts)
+        for area, address in existing
+    ]
 
 
 def _contains(address: str, path: str) -> bool:
@@ -102,7 +111,7 @@ class LinkGroup:
     links: Sequence[Link]
 
 
-def grouped_links(path: str) -> Sequence[LinkGroup]:
+def grouped_links(path: str, *, waiting: Mapping[str, int] = NOTHING_WAITS) -> Sequence[LinkGroup]:
     """Return the navigation: the groups that have pages."""
-    groups = [LinkGroup(group.name, links(group.areas, path)) for group in GROUPS]
+    groups = [LinkGroup(group.name, links(group.areas, path, waiting=waiting)) for group in GROUPS]
     return [group for group in groups if group.links]

@@ -10,11 +10,11 @@ from django.db.models import Q, QuerySet
 
 from dashboard.models import SearchTerm
 from dashboard.search.queries import ids_for_list
+from dashboard.search.terms import LONGEST_SEARCH
 from dashboard.ui.chips import DAYS, ChipSpec
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec
-from dashboard.ui.lists.metadata_search import LONGEST_SEARCH, with_metadata
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
 from merchants.models import Business
@@ -63,7 +63,6 @@ class AccountFilter(ListRows, PeriodFilter):
             Q(reference=text),
             Q(account_number=text),
             Q(numbers=text),
-            *with_metadata(text, model=VirtualAccount, business=self.business),
             Q(pk__in=known),
         ]
 

@@ -83,6 +83,7 @@ class UnappliedFilter(ListRows, PeriodFilter):
 
 UNAPPLIED = ListSpec(
     name="unapplied",
+    has_news=True,
     names=("transfer", "transfers"),
     export="dashboard-unapplied-export",
     tabs=(

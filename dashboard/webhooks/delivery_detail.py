@@ -16,6 +16,8 @@ from dashboard.ui import payer_links
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
 from dashboard.webhooks.endpoint_health import state_of
+from dashboard.webhooks.own_endpoints import address_of
+from kit.db import clock
 from kit.files import bounded_json
 from kit.time.durations import in_words, range_in_words
 from payments.models import CardOperation, Transaction
@@ -26,10 +28,10 @@ from webhooks.models import Attempt, Delivery, Endpoint, event_name
 from webhooks.sending.request_headers import request_headers
 from webhooks.sending.retry_schedule import JITTER, delays_of
 from webhooks.services import is_replayable
-from webhooks.signing import sign
+from webhooks.signing import keys_at, sign, standard_headers
 
 State = Delivery.State
-REFUND = "refund"  # a subject's type
+REFUND, DISPUTE = "refund", "dispute"  # types of subjects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,10 @@ class SubjectPage:
     route: str
     title: str
     icon: str
+    has_id: bool = True  # in its address
+
+    def address(self, subject: Subject) -> str:
+        return reverse(self.route, args=[subject.id] if self.has_id else [])
 
 
 _PAGES = {
@@ -55,6 +61,7 @@ _PAGES = {
         "an unapplied transfer", "dashboard-unapplied-item", "Unapplied transfer", "banknotes"
     ),
     "settlement": SubjectPage("a settlement", "dashboard-settlement", "Settlement", "banknotes"),
+    "journal": SubjectPage("your balance", "dashboard-balance", "Balance", "banknotes", has_id=False),
 }
 
 
@@ -85,7 +92,7 @@ class NextAttempt:
 
 def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
-    endpoint = Endpoint.objects.filter(business=delivery.business_id).first()
+    endpoint = Endpoint.objects.filter(business=delivery.business_id, number=delivery.endpoint_number).first()
     subject = subjects_of([delivery]).get(delivery.pk)
     return DeliveryDetail(
         delivery=delivery,
@@ -101,7 +108,9 @@ def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
         next_attempt=_next_attempt(delivery, attempts),
         attempts_count=len(attempts),
         last_response=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
-        is_replayable=is_replayable(delivery) and endpoint is not None,
+        is_replayable=is_replayable(delivery, now=clock.now())
+        and endpoint is not None
+        and endpoint.deleted_at is None,
         is_live=delivery.state == State.WAITING,
     )
 
@@ -111,11 +120,15 @@ def _subject_link(subject: Subject) -> SubjectLink:
         return SubjectLink(
             name=subject.reference or "", address=reverse("dashboard-refund", args=[subject.id])
         )
+    if subject.type == DISPUTE:
+        return SubjectLink(
+            name=subject.reference or "", address=reverse("dashboard-dispute", args=[subject.id])
+        )
     if subject.transaction_id is not None:
         address = reverse("dashboard-payment", args=[subject.transaction_id])
         return SubjectLink(name=subject.reference or "", address=address)
     page = _PAGES[subject.type]
-    return SubjectLink(name=page.name, address=reverse(page.route, args=[subject.id]))
+    return SubjectLink(name=page.name, address=page.address(subject))
 
 
 def _related(subject: Subject | None, endpoint: Endpoint | None) -> Iterator[RelatedObject]:
@@ -128,15 +141,14 @@ def _related(subject: Subject | None, endpoint: Endpoint | None) -> Iterator[Rel
         yield transaction_link(Transaction.objects.get(pk=subject.transaction_id))
     elif subject is not None:
         page = _PAGES[subject.type]
-        address = reverse(page.route, args=[subject.id])
-        yield RelatedObject(icon=page.icon, name=page.title, text="", address=address)
+        yield RelatedObject(icon=page.icon, name=page.title, text="", address=page.address(subject))
     if endpoint is not None:
-        code, name = state_of(endpoint, outage_of(endpoint.business_id) if endpoint.enabled else None)
+        code, name = state_of(endpoint, outage_of(endpoint) if endpoint.enabled else None)
         yield RelatedObject(
             icon="signal",
             name="Endpoint",
             text=urlsplit(endpoint.url).hostname or "",
-            address=reverse("dashboard-webhooks"),
+            address=address_of(endpoint) if endpoint.deleted_at is None else reverse("dashboard-endpoints"),
             status=code,
             status_name=name,
         )
@@ -155,23 +167,28 @@ def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:
         Moment(at=delivery.created_at, title="Event created", text="The body will not change.", mark=NEW)
     ]
     previous: Attempt | None = None
+    automatic = 0
     advanced = advanced_attempts(delivery) if settings.SANDBOX and len(attempts) > 1 else frozenset()
     for attempt in attempts:
-        moments.append(_attempt_moment(attempt, previous, is_advanced=attempt.number in advanced))
+        automatic += not attempt.is_manual
+        is_advanced = attempt.number in advanced
+        moments.append(_attempt_moment(attempt, previous, automatic=automatic, is_advanced=is_advanced))
         previous = attempt
     moments.extend(_planned(delivery, attempts))
     return moments
 
 
-def _attempt_moment(attempt: Attempt, previous: Attempt | None, *, is_advanced: bool) -> Moment:
+def _attempt_moment(
+    attempt: Attempt, previous: Attempt | None, *, automatic: int, is_advanced: bool
+) -> Moment:
     succeeded = attempt.status is not None and not attempt.error
     title = f"Attempt {attempt.number}" + (" (manual)" if attempt.is_manual else "")
     result = f"{title}: responded with {attempt.status}" if attempt.status else f"{title}: no response"
     lines = [(name, f"{value:.1f} ms") for name, value in _phases(attempt) if value is not None]
     delay = (
         ""
-        if previous is None or attempt.is_manual
-        else _actual_delay(attempt, previous, is_advanced=is_advanced)
+        if previous is None or previous.is_manual or attempt.is_manual
+        else _actual_delay(attempt, previous, automatic=automatic, is_advanced=is_advanced)
     )
     text = f"{attempt.result} {delay}".rstrip()
     return Moment(
@@ -187,14 +204,17 @@ def _phases(attempt: Attempt) -> Iterator[tuple[str, float | None]]:
     yield "Total", attempt.total_ms
 
 
-def _actual_delay(attempt: Attempt, previous: Attempt, *, is_advanced: bool) -> str:
-    """Return the delay since the previous attempt, the range it was drawn from, and whether the sandbox shortened it."""
+def _actual_delay(attempt: Attempt, previous: Attempt, *, automatic: int, is_advanced: bool) -> str:
+    """Return the delay since the previous attempt, the range it was drawn from, and whether the sandbox shortened it.
+
+    `automatic`: the number of the attempt among the automatic ones.
+    """
     ended = previous.started_at + timedelta(milliseconds=previous.total_ms)
     waited = max(attempt.started_at - ended, timedelta(0))
     delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
-    if attempt.number > len(delays):
+    if automatic > len(delays):
         return ""
-    planned = delay_range(delays[attempt.number - 1])
+    planned = delay_range(delays[automatic - 1])
     advanced = " It was advanced in the sandbox." if is_advanced else ""
     return f"Sent {in_words(waited, parts=2)} after the previous attempt (planned: {planned}).{advanced}"
 
@@ -212,6 +232,9 @@ def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment
         )
         return
     yield Moment(at=delivery.next_attempt_at, title=f"Attempt {number}", is_planned=True, mark=WAIT)
+    if delivery.planned_at is not None:
+        title = f"Attempt {number + 1}, if attempt {number} fails"
+        yield Moment(at=delivery.planned_at, title=title, is_planned=True, mark=WAIT)
 
 
 def later_attempts(delivery: Delivery) -> list[tuple[int, str]]:
@@ -235,15 +258,31 @@ def delay_range(base: timedelta) -> str:
 
 
 def _headers(delivery: Delivery, endpoint: Endpoint | None, *, number: int) -> list[tuple[str, str]]:
-    signature = sign(endpoint.hash_key, delivery.body.encode()) if endpoint and delivery.has_payload else ""
+    """Return the headers of the next attempt as they would be sent now, without signatures of a body that is gone."""
+    body, at = delivery.body.encode(), clock.now()
+    keys = _keys(endpoint, at=at) if endpoint and delivery.has_payload else []
+    signature, previous_signature, *_ = [*(sign(key, body) for key in keys), "", ""]
     headers = request_headers(
         signature=signature,
-        event_id=delivery.pk,
+        previous_signature=previous_signature,
+        version=endpoint.api_version if endpoint and endpoint.made_by_api else "",
+        event_id=delivery.event_id,
         event=event_name(delivery.event),
         attempt=number,
         is_test=delivery.is_test,
     )
+    if keys and endpoint and endpoint.standard_webhooks:
+        headers |= standard_headers(keys, delivery_id=delivery.pk, at=at, body=body)
     return list(headers.items())
+
+
+def _keys(endpoint: Endpoint, *, at: datetime) -> list[str]:
+    return keys_at(
+        at,
+        key=endpoint.hash_key,
+        previous=endpoint.previous_hash_key,
+        previous_ends_at=endpoint.previous_key_ends_at,
+    )
 
 
 def _indented(body: str, membership: Membership) -> str:

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from django.conf import settings
 
+from kit.db import clock
 from payments.services.events.event_subjects import Subject, subjects_of
 from webhooks.models import Attempt, Delivery
 from webhooks.sending.retry_schedule import delays_of
-from webhooks.services import REPLAYABLE
 
 MOST_ATTEMPTS = 2**31 - 1  # of the column
 
@@ -38,7 +38,7 @@ class DeliveryRow:
     def selection(self) -> str:
         """Return the value of the row's checkbox: the delivery and its attempts. Empty if it can't be resent."""
         delivery = self.delivery
-        if delivery.state not in REPLAYABLE or delivery.is_test:
+        if not delivery.is_resendable(at=clock.now()) or delivery.is_test:
             return ""
         return f"{delivery.pk}.{delivery.attempts_made + delivery.manual_attempts}"
 

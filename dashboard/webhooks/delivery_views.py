@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 
 from dashboard.memberships import Membership, members_action, members_form, members_page
 from dashboard.ui.addresses import encoded
-from dashboard.ui.lists.lists import list_context
+from dashboard.ui.lists.lists import list_response
 from dashboard.ui.times import moment_text
 from dashboard.webhooks.delivery_detail import detail_of, later_attempts
 from dashboard.webhooks.delivery_list import DELIVERIES, DeliveryFilter
 from dashboard.webhooks.delivery_rows import rows_of, selected
 from dashboard.webhooks.forms import ReplayForm
+from dashboard.webhooks.own_endpoints import address_of, named_endpoint
+from dashboard.webhooks.resend_progress import query_of
 from kit.db import clock
 from kit.text.plurals import counted
 from merchants.people.access import HARMLESS
@@ -26,7 +28,7 @@ from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from webhooks import services
 from webhooks.endpoints.outages import outage_of
-from webhooks.models import Delivery
+from webhooks.models import Delivery, Endpoint
 
 MAX_QUERY = 2000  # characters of the list's filter
 AT_ONCE = 500  # deliveries resent by one submission
@@ -35,10 +37,20 @@ AT_ONCE = 500  # deliveries resent by one submission
 @members_page
 def deliveries_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = DeliveryFilter(request.GET, business=membership.business)
-    context = list_context(DELIVERIES, form, form, membership=membership, query=request.GET)
-    rows = context["page"].rows
-    context |= {"rows": rows_of(rows), "query": encoded(request.GET, keeps_search=bool(rows))}
-    return render(request, "dashboard/webhooks/deliveries.html", context)
+
+    def with_selection(context: dict[str, Any]) -> dict[str, Any]:
+        shown = rows_of(context["page"].rows)
+        return {
+            "rows": shown,
+            "selects": membership.may["replay_webhooks"] and any(row.selection for row in shown),
+            "query": encoded(request.GET, keeps_search=bool(shown)),
+            "count": sum(each.deleted_at is None for each in form.endpoints),
+        }
+
+    template = "dashboard/webhooks/deliveries.html"
+    return list_response(
+        request, template, DELIVERIES, form, form, membership=membership, further=with_selection
+    )
 
 
 @members_page
@@ -62,15 +74,14 @@ def replay(request: HttpRequest, membership: Membership, delivery_id: UUID) -> H
     delivery = _own(membership, delivery_id)
     (is_resent,) = services.replay([delivery.pk], actor=person_acting(request), now=clock.now())
     if is_resent:
-        _say_resent(request, membership, "Resending with the same ID and body, signed with the current key.")
+        text = "Resending with the same ID and body, signed with the current key."
+        _say_resent(request, membership, text, number=delivery.endpoint_number)
     elif not delivery.has_payload:
         messages.warning(
             request, "This delivery can't be resent. Its body was deleted at the end of its retention period."
         )
     else:
-        messages.warning(
-            request, "This delivery is already being sent, or you have unsubscribed from its event."
-        )
+        messages.warning(request, "This delivery is being sent now, or you have unsubscribed from its event.")
     return redirect("dashboard-delivery", delivery.pk)
 
 
@@ -99,27 +110,55 @@ def replay_selected(request: HttpRequest, membership: Membership) -> HttpRespons
 
 @members_form("resend deliveries", may=Permission.REPLAY_WEBHOOKS, never_asks=HARMLESS)
 def replay_range_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Resend the deliveries of a range of days, after showing how many there are."""
+    """Resend the deliveries of a range of time, after showing how many there are."""
     query = request.POST if request.method == "POST" else request.GET
-    form = ReplayForm(query or None, initial={"state": Delivery.State.DEAD, "until": timezone.localdate()})
-    context = {"membership": membership, "form": form, "at_once": AT_ONCE, "count": None}
+    form = ReplayForm(query or None, initial={"state": Delivery.State.DEAD})
+    endpoint = (
+        named_endpoint(membership.business, query.get("endpoint", "")) if query.get("endpoint") else None
+    )
+    context = {
+        "membership": membership,
+        "form": form,
+        "endpoint": endpoint,
+        "at_once": AT_ONCE,
+        "count": None,
+    }
     if form.is_valid():
-        since, until = form.moments
+        wanted = form.cleaned_data
         chosen = services.replayable(
-            business=membership.business, states=[form.cleaned_data["state"]], since=since, until=until
+            business=membership.business,
+            states=[wanted["state"]],
+            since=wanted["since"],
+            until=wanted["until"],
+            now=clock.now(),
+            endpoint=endpoint,
         ).values_list("pk", flat=True)
         if request.method == "POST":
-            keys = list(chosen[:AT_ONCE])
-            sent = sum(services.replay(keys, actor=person_acting(request), now=clock.now()))
-            _say_resent(request, membership, f"Resending {counted(sent, 'delivery', 'deliveries')}.")
-            return redirect("dashboard-deliveries")
+            return _resend(request, membership, endpoint, list(chosen[:AT_ONCE]), state=wanted["state"])
         context["count"] = len(list(islice(chosen[: AT_ONCE + 1], AT_ONCE + 1)))
     return render(request, "dashboard/webhooks/replay.html", context)
 
 
-def _say_resent(request: HttpRequest, membership: Membership, text: str) -> None:
-    """Add the message, with a warning while the endpoint accepts no deliveries."""
-    outage = outage_of(membership.business.pk)
+def _resend(
+    request: HttpRequest, membership: Membership, endpoint: Endpoint | None, keys: list[UUID], *, state: str
+) -> HttpResponse:
+    """Resend these deliveries in a state. Extra attempts now are followed on the page of the endpoint's health."""
+    now = clock.now()
+    sent = sum(services.replay(keys, actor=person_acting(request), now=now))
+    text = f"Resending {counted(sent, 'delivery', 'deliveries')}."
+    _say_resent(request, membership, text, number=endpoint.number if endpoint else Endpoint.FIRST)
+    if state != Delivery.State.WAITING:
+        return redirect(f"{reverse('dashboard-deliveries')}?state={state}")
+    page = address_of(endpoint) if endpoint else reverse("dashboard-webhooks")
+    return redirect(f"{page}?{query_of(now)}")
+
+
+def _say_resent(
+    request: HttpRequest, membership: Membership, text: str, *, number: int = Endpoint.FIRST
+) -> None:
+    """Add the message, with a warning while the endpoint of this number accepts no deliveries."""
+    endpoint = Endpoint.objects.filter(business=membership.business, number=number).first()
+    outage = outage_of(endpoint) if endpoint else None
     if outage is None:
         messages.success(request, text)
         return

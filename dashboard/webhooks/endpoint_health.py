@@ -15,16 +15,19 @@ from django.utils import timezone
 
 from dashboard.ui.charts import round_up
 from kit.money.shares import per_mille
-from merchants.models import Business
+from merchants.models import AuditEntry
 from webhooks.endpoints.outages import Outage, outage_of
-from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.models import Attempt, Delivery, DeliveryQuerySet, Endpoint
 
 HOURS = 24
 NEWEST = 1000  # deliveries counted
 HOUR = timedelta(hours=1)
 LABEL_EVERY = 4  # hours
 BOX = 100  # height of a chart; each hour is 10 wide
+MOST_CHANGES = 3
+BEFORE = timedelta(days=1)  # before an outage, in which changes of settings are shown
 State = Delivery.State
+STATE_NAMES = {"off": "Off", "failing": "Failing", "untried": "Not tried yet", "healthy": "Healthy"}
 OPEN_STATES = (State.WAITING, State.HELD, State.DEAD)
 
 
@@ -35,7 +38,7 @@ class Slot:
     x: str
     label: str  # on the axis, empty for most hours
     is_minor: bool  # a label that narrow screens leave out
-    text: str  # empty if the chart has no readings
+    text: str  # empty if the chart has no readings, or the hour no attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +91,63 @@ class Health:
         return self.open_counts.get(State.DEAD, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of an endpoint's settings that may have caused an outage."""
+
+    what: str
+    at: datetime
+    actor: str
+
+
+def changes_before(outage: Outage, endpoint: Endpoint) -> list[Change]:
+    """Return what was changed from a day before an outage until now, newest first."""
+    found = AuditEntry.objects.filter(
+        business=endpoint.business_id,
+        action__in=["webhook.configured", "webhook.key_rotated"],
+        target=endpoint.audit_target,
+        at__gte=outage.began_at - BEFORE,
+    ).order_by("-at")
+    return [Change(_what_changed(each), each.at, each.actor) for each in found[:MOST_CHANGES]]
+
+
+def _what_changed(entry: AuditEntry) -> str:
+    if entry.action == "webhook.key_rotated":
+        return "Signing key rotated"
+    if not entry.before:
+        return "Endpoint created"
+    names = {"url": "URL", "subscribed_events": "events", "enabled": "on or off"}
+    changed = [name for key, name in names.items() if entry.before.get(key) != entry.after.get(key)]
+    return f"Changed: {', '.join(changed)}" if changed else "Settings saved without a change"
+
+
 def state_of(endpoint: Endpoint, outage: Outage | None) -> tuple[str, str]:
     """Return the state of an endpoint as a code and as pages name it."""
+    was_tried = outage is not None or Endpoint.objects.tried().filter(pk=endpoint.pk).exists()
+    code = state_code(endpoint, is_failing=outage is not None, was_tried=was_tried)
+    return code, STATE_NAMES[code]
+
+
+def state_code(endpoint: Endpoint, *, is_failing: bool, was_tried: bool) -> str:
     if not endpoint.enabled:
-        return "off", "Off"
-    return ("failing", "Failing") if outage else ("healthy", "Healthy")
+        return "off"
+    if is_failing:
+        return "failing"
+    return "healthy" if was_tried else "untried"
 
 
-def health_of(business: Business, *, now: datetime) -> Health:
-    begin = now.replace(minute=0, second=0, microsecond=0) - (HOURS - 1) * HOUR
-    mine = Delivery.objects.without_tests().filter(business=business)
+def first_hour(now: datetime) -> datetime:
+    """Return the begin of the first of the hours of a chart."""
+    return now.replace(minute=0, second=0, microsecond=0) - (HOURS - 1) * HOUR
+
+
+def hour_of(at: datetime, begin: datetime) -> int:
+    return min((at - begin) // HOUR, HOURS - 1)
+
+
+def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
+    begin = first_hour(now)
+    mine = Delivery.objects.without_tests().of_endpoint(endpoint)
     newest = mine.filter(created_at__gte=begin).order_by("-created_at")[:NEWEST]
     counts: Counter[tuple[int, bool]] = Counter()
     times: dict[int, list[float]] = defaultdict(list)
@@ -107,16 +157,16 @@ def health_of(business: Business, *, now: datetime) -> Health:
         )
     )
     for _, started_at, error, total_ms in made:
-        hour = min((started_at - begin) // HOUR, HOURS - 1)
+        hour = hour_of(started_at, begin)
         counts[hour, not error] += 1
         times[hour].append(total_ms)
     everything = [each for hour in times.values() for each in hour]
     delivered, failed = ([counts[hour, good] for hour in range(HOURS)] for good in (True, False))
     return Health(
-        outage=outage_of(business.pk),
-        open_counts=_open_counts(business),
+        outage=outage_of(endpoint),
+        open_counts=_open_counts(mine),
         attempts=_attempts(begin, delivered, failed),
-        response_time=_response_time(begin, _each_hour(times, median), _each_hour(times, p95)),
+        response_time=times_by_hour(begin, times),
         delivered=sum(delivered),
         failed=sum(failed),
         median_ms=median(everything) if everything else None,
@@ -125,10 +175,9 @@ def health_of(business: Business, *, now: datetime) -> Health:
     )
 
 
-def _open_counts(business: Business) -> dict[str, int]:
+def _open_counts(mine: DeliveryQuerySet) -> dict[str, int]:
     """Return the number of undelivered deliveries in each state, of at most 1,000."""
-    mine = Delivery.objects.without_tests().filter(business=business, state__in=OPEN_STATES)
-    return Counter(mine.values_list("state", flat=True)[:NEWEST])
+    return Counter(mine.filter(state__in=OPEN_STATES).values_list("state", flat=True)[:NEWEST])
 
 
 def p95(times: Iterable[float]) -> float:
@@ -148,6 +197,8 @@ def _attempts(begin: datetime, delivered: Sequence[int], failed: Sequence[int]) 
     bad = "".join(_bar(hour, base, value, top) for hour, (base, value) in enumerate(pairs))
     texts = [
         f"{timezone.localtime(begin + hour * HOUR):%H:00}: {made} delivered, {missed} failed"
+        if made or missed
+        else ""
         for hour, (made, missed) in enumerate(pairs)
     ]
     return HourChart((good, bad), _slots(begin, texts), top, f"{top / 2:g}")
@@ -163,7 +214,9 @@ def _bar(hour: int, base: int, value: int, top: int) -> str:
     return f"M{hour * 10 + 2} {lower:.3g}V{upper:.3g}h6V{lower:.3g}z" if value else ""
 
 
-def _response_time(begin: datetime, medians: _Values, percentiles: _Values) -> HourChart:
+def times_by_hour(begin: datetime, times: dict[int, list[float]]) -> HourChart:
+    """Return the median and 95th percentile of the times of each hour."""
+    medians, percentiles = _each_hour(times, median), _each_hour(times, p95)
     top = max(round_up(max((value for value in percentiles if value is not None), default=0)), 2)
     slots = _slots(begin, [""] * HOURS)
     return HourChart((_line(medians, top), _line(percentiles, top)), slots, top, f"{top / 2:g}")
@@ -207,4 +260,4 @@ _Figure = Callable[[list[float]], float]
 
 
 def _each_hour(times: dict[int, list[float]], figure: _Figure) -> _Values:
-    return [figure(times[hour]) if times[hour] else None for hour in range(HOURS)]
+    return [figure(times[hour]) if times.get(hour) else None for hour in range(HOURS)]

@@ -1,21 +1,28 @@
-"""The endpoint: its URL, subscriptions, signing key and health."""
+"""The first endpoint: its URL, subscriptions, signing key and health. Any endpoint: rotation and test events."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
 from dashboard.memberships import Membership, members_action, members_form
-from dashboard.webhooks.delivery_rows import rows_of
-from dashboard.webhooks.endpoint_health import Health, health_of, state_of
 from dashboard.webhooks.forms import EndpointForm, RotationForm, initial
+from dashboard.webhooks.health_context import health_context, progress_context, progress_part, recent_rows
+from dashboard.webhooks.own_endpoints import (
+    address_of,
+    endpoints_of,
+    first_of,
+    named_endpoint,
+    own_endpoint,
+)
 from dashboard.webhooks.sample_event import sample_payment
 from kit.db import clock
 from kit.time.durations import in_words
@@ -25,10 +32,10 @@ from merchants.people.attempt_limits import LimitReached
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from webhooks import services
+from webhooks.endpoints.endpoint_changes import Configured
 from webhooks.models import Delivery, Endpoint
 from webhooks.sending.retry_schedule import delays_of
-
-RECENT = 5
+from webhooks.signing import standard_secret
 
 # Per business: each calls its endpoint.
 TEST_EVENTS = attempt_limits.Limit("test-events", 20, timedelta(minutes=15))
@@ -36,63 +43,60 @@ TEST_EVENTS = attempt_limits.Limit("test-events", 20, timedelta(minutes=15))
 
 @members_form("change the webhook settings", may=Permission.MANAGE_WEBHOOKS, shown_to=Permission.VIEW)
 def webhooks_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Show the endpoint and its health, and save new settings."""
-    endpoint = (
-        Endpoint.objects.filter(business=membership.business).defer("hash_key", "previous_hash_key").first()
-    )
+    """Show the first endpoint and its health, and save new settings."""
+    if part := progress_part(request, membership.business):
+        return part
+    endpoints = endpoints_of(membership.business)
+    endpoint = next(iter(endpoints), None)
     if request.method != "POST":
-        return _page(request, membership, endpoint, EndpointForm(initial=initial(endpoint)))
+        return _page(request, membership, endpoints, EndpointForm(initial=initial(endpoint)))
     form = EndpointForm(request.POST)
     if not form.is_valid():
-        return _page(request, membership, endpoint, form)
+        return _page(request, membership, endpoints, form)
     try:
         configured = services.configure(
             business=membership.business,
             url=form.cleaned_data["url"],
-            subscribed_events=form.subscribed_events,
+            subscribed_events=[*form.subscribed_events, *(endpoint.single_events if endpoint else [])],
             enabled=form.cleaned_data["enabled"],
             actor=person_acting(request),
             now=clock.now(),
         )
-    except services.UnusableEndpoint as refusal:
+    except (services.UnusableEndpoint, services.UrlTaken) as refusal:
         form.add_error("url" if form.subscribed_events else "payment", str(refusal.detail))
-        return _page(request, membership, endpoint, form)
+        return _page(request, membership, endpoints, form)
     if configured.new_hash_key is None:
         messages.success(request, "Webhook settings saved.")
         return redirect("dashboard-webhooks")
     # Not redirected: the key is in this response only, and in no session, cache or URL.
-    return _page(request, membership, configured.endpoint, form, new_hash_key=configured.new_hash_key)
+    return _page(request, membership, [configured.endpoint], form, **key_context(configured))
 
 
 def _page(
-    request: HttpRequest, membership: Membership, endpoint: Endpoint | None, form: EndpointForm, **shown: Any
+    request: HttpRequest, membership: Membership, endpoints: list[Endpoint], form: EndpointForm, **shown: Any
 ) -> HttpResponse:
+    endpoint = next(iter(endpoints), None)
     context: dict[str, Any] = {
         "membership": membership,
         "endpoint": endpoint,
+        "count": len(endpoints),
         "form": form,
         "retries": [in_words(delay) for delay in delays_of(settings.WEBHOOK_RETRY_DELAYS)[1:]],
     }
     # A new key or the errors of a form are what the page is about.
     if endpoint is not None and not form.is_bound:
-        context |= _health(membership, endpoint)
+        context |= {"recent": recent_rows(endpoint), **health_context(endpoint, is_only=len(endpoints) == 1)}
+        context |= progress_context(request, membership.business)
     return render(request, "dashboard/webhooks/endpoint.html", context | shown)
 
 
-def _health(membership: Membership, endpoint: Endpoint) -> dict[str, Any]:
-    health: Health = health_of(membership.business, now=timezone.now())
-    code, name = state_of(endpoint, health.outage)
-    newest = Delivery.objects.filter(business=membership.business).defer("body")
-    recent = rows_of(list(newest.order_by("-created_at", "-id")[:RECENT]))
-    return {"health": health, "state": code, "state_name": name, "recent": recent}
-
-
 @members_form("rotate the webhook signing key", may=Permission.MANAGE_WEBHOOKS)
-def rotate_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+def rotate_page(
+    request: HttpRequest, membership: Membership, endpoint_id: UUID | None = None
+) -> HttpResponse:
     """Explain what rotation does, and rotate the key. A form submitted twice rotates it once."""
-    endpoint = (
-        Endpoint.objects.filter(business=membership.business).defer("hash_key", "previous_hash_key").first()
-    )
+    business = membership.business
+    endpoint = own_endpoint(business, endpoint_id) if endpoint_id else first_of(business)
     if endpoint is None:
         messages.add_message(
             request, messages.WARNING, "Save a webhook URL first. This creates the signing key."
@@ -103,40 +107,57 @@ def rotate_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("made") != endpoint.key_made_at.isoformat():
             messages.warning(request, "The key was rotated after you opened the form. Nothing was changed.")
-            return redirect("dashboard-webhooks")
+            return redirect(address_of(endpoint))
         if form.is_valid():
-            rotated = services.rotate_hash_key(
-                business=membership.business,
-                actor=person_acting(request),
-                now=timezone.now(),
-                overlap=form.overlap,
-            )
-            endpoint = rotated.endpoint
-            shown = {"new_hash_key": rotated.new_hash_key}
-    waiting = Delivery.objects.filter(business=membership.business, state=Delivery.State.WAITING)[
-        :1000
-    ].count()
+            rotated = _rotate(request, endpoint, form)
+            endpoint, shown = rotated.endpoint, key_context(rotated)
+    mine = Delivery.objects.of_endpoint(endpoint).filter(state=Delivery.State.WAITING)
     context = {
         "membership": membership,
         "endpoint": endpoint,
         "form": form,
         "made": endpoint.key_made_at.isoformat(),
-        "waiting": waiting,
+        "waiting": mine[:1000].count(),
+        "back": address_of(endpoint),
     }
     return render(request, "dashboard/webhooks/rotate.html", context | shown)
+
+
+def _rotate(request: HttpRequest, endpoint: Endpoint, form: RotationForm) -> Configured:
+    try:
+        return services.rotate_hash_key(
+            business=endpoint.business,
+            number=endpoint.number,
+            actor=person_acting(request),
+            now=timezone.now(),
+            overlap=form.overlap,
+        )
+    except Endpoint.DoesNotExist:  # deleted meanwhile
+        raise Http404 from None
+
+
+def key_context(configured: Configured) -> dict[str, str | None]:
+    """Return a new key as a page shows it, with its form for libraries of Standard Webhooks where they may be used."""
+    endpoint, key = configured.endpoint, configured.new_hash_key
+    uses_libraries = endpoint.standard_webhooks or not endpoint.is_first
+    return {"new_hash_key": key, "new_secret": standard_secret(key) if key and uses_libraries else None}
 
 
 @members_action(
     "send a test event", may=Permission.MANAGE_WEBHOOKS, never_asks=HARMLESS, limits=(Limit.TEST_EVENT,)
 )
 def send_test_event(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Send a sample event, and redirect to its delivery."""
+    """Send a sample event to an endpoint, by default the first one, and redirect to its delivery."""
     now = clock.now()
+    endpoint = named_endpoint(membership.business, request.POST.get("endpoint", ""))
     try:
         with transaction.atomic():
             attempt_limits.take(TEST_EVENTS.of(membership.business.pk), now=now)
             delivery = services.send_test_event(
-                business=membership.business, data=sample_payment(membership.business, now=now), now=now
+                business=membership.business,
+                number=endpoint.number if endpoint else Endpoint.FIRST,
+                data=sample_payment(membership.business, now=now),
+                now=now,
             )
             audit.record(
                 action="webhook.test_sent",
@@ -152,6 +173,6 @@ def send_test_event(request: HttpRequest, membership: Membership) -> HttpRespons
         messages.warning(
             request, f"Too many test events. Try again in {limit.retry_after_seconds(now)} seconds."
         )
-        return redirect("dashboard-webhooks")
+        return redirect(address_of(endpoint) if endpoint else "dashboard-webhooks")
     messages.info(request, "Sending a test event. Your endpoint's response will appear here.")
     return redirect("dashboard-delivery", delivery.pk)

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.memberships import Membership, members_action, members_form
+from dashboard.webhooks.own_endpoints import named_endpoint
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.time.durations import in_words
@@ -93,15 +94,18 @@ def exam_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         return _start(request, membership)
     is_part = request.headers.get("HX-Request") == "true"
     exam = _chosen(membership.business, request.GET.get("id", ""))
-    context = _context(membership, exam, probe=request.GET.get("probe", ""))
+    endpoint = named_endpoint(membership.business, request.GET.get("endpoint", ""))
+    context = _context(membership, exam, endpoint, probe=request.GET.get("probe", ""))
     template = "dashboard/webhooks/_exam.html" if is_part else "dashboard/webhooks/exam.html"
     return render(request, template, context)
 
 
 def _start(request: HttpRequest, membership: Membership) -> HttpResponse:
-    now = clock.now()
+    now, business = clock.now(), membership.business
+    endpoint = named_endpoint(business, request.POST.get("endpoint", ""))
+    number = endpoint.number if endpoint else Endpoint.FIRST
     try:
-        examine_endpoint(membership.business, actor=person_acting(request), now=now)
+        examine_endpoint(business, actor=person_acting(request), now=now, number=number)
     except Problem as refusal:
         messages.warning(request, str(refusal.detail))
     except LimitReached as limit:
@@ -110,12 +114,14 @@ def _start(request: HttpRequest, membership: Membership) -> HttpResponse:
     return redirect("dashboard-exam")
 
 
-def _context(membership: Membership, exam: Exam | None, *, probe: str) -> dict[str, Any]:
-    """Return what the page shows. `probe` is the name of the one whose request is shown, by default the first failed."""
+def _context(
+    membership: Membership, exam: Exam | None, endpoint: Endpoint | None, *, probe: str
+) -> dict[str, Any]:
+    """Return what the page shows. `endpoint` is the one that a new exam is of. `probe` is the name of the one whose request is shown, by default the first failed."""
     earlier = list(_exams(membership.business).defer("requests", "answers")[:KEPT])
     context: dict[str, Any] = {
         "membership": membership,
-        "endpoint": Endpoint.objects.filter(business=membership.business).defer("hash_key").first(),
+        "endpoint": endpoint,
         "exam": exam,
         "earlier": [(each, STATE_NAMES[Exam.State(each.state)], _mark(each)) for each in earlier],
         "kept": KEPT,

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 
 from dashboard.ui.forms import PageForm
-from dashboard.ui.lists.list_filters import PeriodForm
-from webhooks.models import DEFAULT_CATEGORIES, Category, Delivery, Endpoint
+from webhooks import versions
+from webhooks.models import (
+    CATEGORIES,
+    DEFAULT_CATEGORIES,
+    SUBSCRIPTIONS,
+    Category,
+    Delivery,
+    Endpoint,
+    Event,
+)
 from webhooks.services import LONGEST_OVERLAP, REPLAYABLE
+
+FIRST_YEAR, END_YEAR = 2000, 3000
+
+
+def _category_box(category: Category) -> forms.BooleanField:
+    """Return the checkbox of a category, with its events as the hint."""
+    names = [str(event.label) for event in Event if CATEGORIES[event] == category]
+    return forms.BooleanField(label=category.label, help_text=", ".join(names), required=False)
 
 
 class EndpointForm(PageForm):
@@ -21,12 +38,16 @@ class EndpointForm(PageForm):
         max_length=2048,
         error_messages={"required": "Enter a webhook URL."},
     )
-    payment = forms.BooleanField(label=Category.PAYMENT.label, required=False)
-    payout = forms.BooleanField(label=Category.PAYOUT.label, required=False)
-    refund = forms.BooleanField(label=Category.REFUND.label, required=False)
-    reversal = forms.BooleanField(label=Category.REVERSAL.label, required=False)
-    unapplied = forms.BooleanField(label=Category.UNAPPLIED.label, required=False)
-    settlement = forms.BooleanField(label=Category.SETTLEMENT.label, required=False)
+    payment = _category_box(Category.PAYMENT)
+    payout = _category_box(Category.PAYOUT)
+    refund = _category_box(Category.REFUND)
+    reversal = _category_box(Category.REVERSAL)
+    unapplied = _category_box(Category.UNAPPLIED)
+    settlement = _category_box(Category.SETTLEMENT)
+    account = _category_box(Category.ACCOUNT)
+    payout_batch = _category_box(Category.PAYOUT_BATCH)
+    dispute = _category_box(Category.DISPUTE)
+    balance = _category_box(Category.BALANCE)
     enabled = forms.BooleanField(label="Enabled", required=False)
 
     @property
@@ -36,6 +57,73 @@ class EndpointForm(PageForm):
     @property
     def subscribed_events(self) -> list[str]:
         return [category for category in Category.values if self.cleaned_data.get(category)]
+
+
+class FullEndpointForm(PageForm):
+    """All settings of an endpoint. `webhooks.endpoints.endpoint_changes` validates the URL."""
+
+    url = forms.CharField(
+        label="Webhook URL", max_length=2048, error_messages={"required": "Enter a webhook URL."}
+    )
+    description = forms.CharField(
+        label="Description", max_length=255, required=False, help_text="Shown on pages only."
+    )
+    events = forms.MultipleChoiceField(
+        label="Events",
+        choices=[(word, word) for word in SUBSCRIPTIONS],
+        error_messages={"required": "Choose at least one event."},
+    )
+    standard_webhooks = forms.BooleanField(label="Standard Webhooks headers", required=False)
+    api_version = forms.ChoiceField(
+        label="Version",
+        choices=[(version, version) for version in reversed(versions.VERSIONS)],
+        help_text="The version of the shape of events.",
+    )
+    enabled = forms.BooleanField(label="Enabled", required=False)
+
+    @property
+    def groups(self) -> list[EventGroup]:
+        """Return the categories with their events, as checkboxes."""
+        chosen = self["events"].value() or []
+        return [
+            EventGroup(
+                _EventBox(category.value, str(category.label), category.value in chosen),
+                [
+                    _EventBox(event.label, event.label, event.label in chosen)
+                    for event in Event
+                    if CATEGORIES[event] == category
+                ],
+            )
+            for category in Category
+        ]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return the settings as `endpoint_changes` takes them. The form must be valid."""
+        given = dict(self.cleaned_data)
+        given["subscribed_events"] = given.pop("events")
+        return given
+
+
+@dataclass(frozen=True, slots=True)
+class _EventBox:
+    """A checkbox of a category or of an event."""
+
+    word: str
+    label: str
+    is_checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventGroup:
+    """A category, and its events to choose one by one."""
+
+    all: _EventBox
+    single: list[_EventBox]
+
+    @property
+    def is_open(self) -> bool:
+        return any(box.is_checked for box in self.single)
 
 
 class RotationForm(PageForm):
@@ -63,18 +151,33 @@ def initial(endpoint: Endpoint | None) -> dict[str, Any]:
     return {"url": endpoint.url, "enabled": endpoint.enabled, **subscribed}
 
 
-class ReplayForm(PeriodForm):
-    """A range of deliveries to resend. Days are in the active time zone."""
+def all_settings(endpoint: Endpoint | None) -> dict[str, Any]:
+    """Return the initial values of a form with all settings."""
+    if endpoint is None:
+        return {"events": list(DEFAULT_CATEGORIES), "api_version": versions.NEWEST, "enabled": True}
+    names = ("url", "description", "standard_webhooks", "api_version", "enabled")
+    return {"events": endpoint.subscribed_events, **{name: getattr(endpoint, name) for name in names}}
+
+
+class ReplayForm(PageForm):
+    """A range of deliveries to resend. Times are in the active time zone; a day stands for all of it."""
 
     state = forms.ChoiceField(
         choices=[(state, Delivery.STATE_NAMES[state]) for state in REPLAYABLE], initial=Delivery.State.DEAD
     )
-    since = forms.DateField(label="From")
-    until = forms.DateField(label="To")
+    since = forms.DateTimeField(label="From", required=False)
+    until = forms.DateTimeField(label="To", required=False)
 
-    field_order = ("state", "since", "until")
+    def clean_since(self) -> datetime | None:
+        return _validate_moment(self.cleaned_data["since"])
 
-    @property
-    def moments(self) -> tuple[datetime, datetime]:
-        """Return the first moment of the period, and the first one after it. The form must be valid."""
-        return cast("tuple[datetime, datetime]", (self.begin, self.end))  # both days are required
+    def clean_until(self) -> datetime | None:
+        until = _validate_moment(self.cleaned_data["until"])
+        is_day = until is not None and len(str(self.data["until"]).strip()) == len("2026-01-31")
+        return until + timedelta(days=1) if until and is_day else until
+
+
+def _validate_moment(moment: datetime | None) -> datetime | None:
+    if moment is not None and not FIRST_YEAR <= moment.year < END_YEAR:
+        raise forms.ValidationError("Enter a date from 2000 to 2999.")
+    return moment

@@ -2,11 +2,43 @@
 
 from django.urls import path
 
-from dashboard.webhooks import delivery_export, delivery_views, endpoint_views, exam_views
+from dashboard.webhooks import (
+    delivery_export,
+    delivery_views,
+    endpoint_views,
+    exam_views,
+    several_endpoints_views,
+)
 
 urlpatterns = [
     path("dashboard/webhooks/", endpoint_views.webhooks_page, name="dashboard-webhooks"),
     path("dashboard/webhooks/rotate/", endpoint_views.rotate_page, name="dashboard-rotate-hash-key"),
+    path("dashboard/webhooks/endpoints/", several_endpoints_views.endpoints_page, name="dashboard-endpoints"),
+    path(
+        "dashboard/webhooks/endpoints/new/",
+        several_endpoints_views.new_endpoint_page,
+        name="dashboard-new-endpoint",
+    ),
+    path(
+        "dashboard/webhooks/endpoints/<uuid:endpoint_id>/",
+        several_endpoints_views.endpoint_page,
+        name="dashboard-endpoint",
+    ),
+    path(
+        "dashboard/webhooks/endpoints/<uuid:endpoint_id>/edit/",
+        several_endpoints_views.edit_endpoint_page,
+        name="dashboard-edit-endpoint",
+    ),
+    path(
+        "dashboard/webhooks/endpoints/<uuid:endpoint_id>/delete/",
+        several_endpoints_views.delete_endpoint_page,
+        name="dashboard-delete-endpoint",
+    ),
+    path(
+        "dashboard/webhooks/endpoints/<uuid:endpoint_id>/rotate/",
+        endpoint_views.rotate_page,
+        name="dashboard-rotate-endpoint-key",
+    ),
     path("dashboard/webhooks/test/", endpoint_views.send_test_event, name="dashboard-test-event"),
     path("dashboard/webhooks/exam/", exam_views.exam_page, name="dashboard-exam"),
     path("dashboard/webhooks/exam/<uuid:exam_id>/acted/", exam_views.exam_acted, name="dashboard-exam-acted"),

@@ -43,9 +43,12 @@ ACCEPTED_PROBLEMS = frozenset({
     "not_refundable",
     "sandbox_only",
     "unknown_account",
+    "url_taken",
 })  # fmt: skip
 # Another kind of payment takes the body: which kind the path names is not known.
 ACCEPTED_OF_PATHS = frozenset({"not_allowed_here"})
+# The checks of the batch may have found nothing against the payouts for which the body has reasons.
+ACCEPTED_OF_APPROVALS = frozenset({"invalid_request"})
 FIRST_PROBLEM = 400
 BEFORE = "Before "  # the name of a setup begins with it
 RUNS_AS_A_WHOLE = "Every request succeeds in a run of the whole folder."
@@ -183,6 +186,8 @@ def _body(value: Schema | None, path: str, method: str) -> str:
 def _accepted(path: str, operation: Schema, *, may_be_refused: bool) -> Iterator[int | str]:
     """Yield the statuses of success and, if it may be refused, the codes of problems that are no fault of the request."""
     accepted = ACCEPTED_PROBLEMS | (ACCEPTED_OF_PATHS if "{" in path else frozenset())
+    if path == "/api/payout-batches/{reference}/approve":
+        accepted |= ACCEPTED_OF_APPROVALS
     for status, answer in operation["responses"].items():
         if int(status) < FIRST_PROBLEM:
             yield int(status)

@@ -7,7 +7,9 @@ from datetime import timedelta
 
 from django.contrib.admin import ModelAdmin
 
-from dashboard.account import sign_in_limits, webauthn_ceremonies
+from dashboard.account.second_factor import webauthn_ceremonies
+from dashboard.account.sign_in import sign_in_limits
+from dashboard.statements import guest_views
 from dashboard.webhooks import endpoint_views
 from kit.time.durations import in_words
 from merchants.api import rate_limits
@@ -56,7 +58,7 @@ COUNTED: dict[Limit, dict[Throttle, str]] = {
 COUNTED[Limit.CODE] = COUNTED[Limit.SIGN_IN]
 
 # Limits that apply where a page is viewed. The others apply to what is submitted; that of keys to both.
-OF_VIEWS = {Limit.EXPORT, Limit.READINESS}
+OF_VIEWS = {Limit.EXPORT, Limit.GUEST_VIEWS, Limit.READINESS}
 
 INTRODUCTION = f"""# URLs and access rules
 
@@ -83,6 +85,7 @@ SECTIONS = {
     "Bank notifications": ("bank/",),
     "Webhooks of providers": ("connectors/",),
     "Payer pages": ("3ds/", "pay/", "l/", "checkout/"),
+    "Guest pages": ("statement/",),
     "Sign-in and own account": tuple(
         f"dashboard/{name}/" for name in ("login", "logout", "confirm", "account")
     ),
@@ -94,6 +97,7 @@ TEXTS = {
     API: "Each call is signed: there is no session.",
     "Bank notifications": "Each notification is signed: there is no session.",
     "Webhooks of providers": "Each event is signed: there is no session. Without a key of the provider, they return 404.",
+    "Guest pages": "Guests have a link that expires, no account and no session. They only read.",
     "Payer pages": "Payers have no account and no session.",
     OTHERS: "They show nothing about a business and change nothing.",
     "Operations": "They change nothing.",
@@ -278,6 +282,7 @@ def _amount(limit: Limit) -> str:
             f"{payer_requests.VIEWS} a minute per address, {payer_requests.UNKNOWN} wrong addresses, "
             f"{payer_requests.STATES} states per checkout"
         ),
+        Limit.GUEST_VIEWS: f"{guest_views.VIEWS} a minute per address, {guest_views.UNKNOWN} wrong addresses",
         Limit.CHECKOUTS: (
             f"{checkout_limits.MOST_UNPAID_CHECKOUTS} unpaid in {in_words(checkout_limits.SHORT)} per address, unless "
             "many were paid"
@@ -301,6 +306,7 @@ def _beyond(limit: Limit) -> str:
         Limit.CARD_NUMBER: "409 `duplicate_reference` for every card",
         Limit.CHALLENGE: "the payment fails",
         Limit.PAYER_VIEWS: "429",
+        Limit.GUEST_VIEWS: "429",
         Limit.CHECKOUTS: "429",
         Limit.DECLINES: "another card, or a transfer",
         Limit.RESET: "429",

@@ -7,6 +7,7 @@ its extensions. Here is added what no single view says: problems, examples, head
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.plumbing import ComponentRegistry
 
@@ -15,7 +16,7 @@ from config.errors.problems import CONTENT_TYPE
 from developer_site.openapi import enumerations, examples
 from developer_site.openapi.answer_schemas import PROBLEM, components
 from developer_site.openapi.descriptions import INTRODUCTION, TAGS, sandbox_tables
-from developer_site.openapi.schema import headers
+from developer_site.openapi.schema import describe_parameter, headers
 from developer_site.openapi.webhooks import event_schemas, webhooks
 from merchants.api.rate_limits import SANDBOX_PATHS
 
@@ -34,6 +35,7 @@ OF_LOOKUPS = ("not_found",)  # by something in the path
 OF_SANDBOX = ("sandbox_only",)
 
 CONFLICT = {"$ref": "#/components/schemas/Conflict"}
+URL_CONFLICT = {"$ref": "#/components/schemas/UrlConflict"}
 # Headers that a status always comes with.
 PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit-Policy", "RateLimit")}
 
@@ -49,7 +51,9 @@ def complete(result: Schema, generator: SchemaGenerator, **_options: Any) -> Sch
     """Add what all operations have in common, and what they refer to. drf-spectacular calls this."""
     for path, operations in result["paths"].items():
         for operation in operations.values():
-            operation.setdefault("parameters", [])
+            for parameter in operation.setdefault("parameters", []):
+                describe_parameter(parameter, path)
+            _add_headers(operation)
             _add_examples(operation, generator.registry)
             _add_problems(operation, path)
             text = (operation.get("description"), *sandbox_tables(operation["operationId"]))
@@ -65,18 +69,36 @@ def complete(result: Schema, generator: SchemaGenerator, **_options: Any) -> Sch
     return result
 
 
+def _add_headers(operation: Schema) -> None:
+    limits = ("RateLimit-Policy", "RateLimit") if operation.get("security") else ()
+    for status, names in operation.pop("x-headers").items():
+        operation["responses"][status]["headers"] = headers(*limits, *names)
+
+
 def _add_examples(operation: Schema, registry: ComponentRegistry) -> None:
     """Add the examples of bodies, and say whether a request needs a body."""
-    if body := operation.get("requestBody"):
+    body = operation.get("requestBody")
+    if body and "application/json" not in body["content"]:
+        body["required"] = True  # a file, of which there is no example
+        _limit_files(body["content"])
+    elif body:
         (content,) = body["content"].values()
         name = _component(content)
         content["examples"] = examples.of_request(name)
         conditions = {"oneOf", "if"} & registry[name, "schemas"].schema.keys()
         body.setdefault("required", bool(conditions))  # drf-spectacular sees fields that are always required
     for status, answer in operation["responses"].items():
-        for content in answer.get("content", {}).values():
+        for media_type, content in answer.get("content", {}).items():
+            if media_type != "application/json":
+                _limit_files(answer["content"])
+                continue
             shown = registry[_component(content), "schemas"].object
             content["examples"] = examples.of_response(operation["operationId"], status, shown)
+
+
+def _limit_files(content: Schema) -> None:
+    for each in content.values():
+        each["schema"] = each["schema"] | {"maxLength": settings.MAX_FILE_BYTES}
 
 
 def _component(content: Schema) -> str:
@@ -97,7 +119,13 @@ def _add_problems(operation: Schema, path: str) -> None:
 def _problems(status: int, codes: list[str]) -> Schema:
     lines = [f"- `{code}`: {ERROR_CODES[code].title}" for code in codes]
     shown = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
-    schema = CONFLICT if "duplicate_reference" in codes else PROBLEM.reference
+    schema = (
+        CONFLICT
+        if "duplicate_reference" in codes
+        else URL_CONFLICT
+        if "url_taken" in codes
+        else PROBLEM.reference
+    )
     return {
         "description": "\n".join(lines),
         "headers": headers(*PROBLEM_HEADERS.get(status, ())),

@@ -8,12 +8,16 @@ from collections.abc import Collection
 from typing import Any, TypeAlias
 
 from payments.api.serializers import PAYMENT_METHODS
+from payments.beneficiary_representation import STATUSES as BENEFICIARY_STATUSES
 from payments.event_representation import EVENT_STATES
 from payments.links.link_rules import ASKED
 from payments.models import PaymentLink, Transaction
+from payments.rules.dispute_words import EvidenceKind, Stage
+from payments.rules.dispute_words import Status as DisputeStatus
+from payout_batches.models import PayoutBatch
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 from webhooks.exams.exam_records import Exam
-from webhooks.models import Event
+from webhooks.models import SUBSCRIPTIONS, Event
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -24,12 +28,19 @@ NAMED: dict[str, tuple[str, Collection[str]]] = {
     "RequestType": ("The kind of transaction.", Transaction.RequestType.values),
     "PaymentMethod": ("How the payer pays.", PAYMENT_METHODS),
     "EventName": ("What happened.", Event.labels),
+    "EventSubscription": ("What an endpoint receives: a category, or a single event.", SUBSCRIPTIONS),
     "EventState": ("State of an event's delivery.", tuple(EVENT_STATES.values())),
     "VirtualAccountStatus": ("Status of a virtual account.", VirtualAccount.Status.values),
     "UnappliedTransferState": ("State of an unapplied transfer.", UnappliedMoney.State.values),
     "PaymentLinkStatus": ("Status of a payment link.", PaymentLink.Status.values),
+    "BeneficiaryStatus": ("Status of a beneficiary.", BENEFICIARY_STATUSES),
+    "PayoutBatchStatus": ("Status of a payout batch.", PayoutBatch.Status.values),
+    "PayoutPurpose": ("What a payout is for.", Transaction.Purpose.values),
     "ExamTarget": ("Who sends the requests of an exam.", Exam.Target.values),
     "ExamActed": ("How often a system acted upon an event.", Exam.Acted.values),
+    "DisputeStage": ("Stage of a case.", Stage.values),
+    "DisputeStatus": ("Status of a dispute.", DisputeStatus.values),
+    "EvidenceKind": ("What an item of evidence shows.", EvidenceKind.values),
     "Asked": ("Whether payers are asked for a detail.", ASKED),
 }  # fmt: skip
 

@@ -5,15 +5,20 @@ Values are the examples of the declared fields. Here stands only what makes one 
 
 from typing import Any
 
+from disputes import serializers as dispute_forms
 from kit.api.fields.answer_fields import Answer, ListOf
 from kit.api.fields.strict_fields import RequestSerializer
 from ledger.representation import BALANCE_OF_CURRENCY
+from payments import beneficiary_representation as beneficiaries_shown
 from payments import event_representation as events
 from payments import link_representation as links_shown
 from payments import representation as shown
+from payments import webhook_endpoint_representation as endpoints_shown
+from payments.api import beneficiary_serializers as beneficiary_forms
 from payments.api import exam_serializers as exam_forms
 from payments.api import link_serializers as links
 from payments.api import serializers as forms
+from payments.api import webhook_endpoint_serializers as endpoint_forms
 from payments.examples import (
     ADVANCED,
     CANCELLED,
@@ -21,6 +26,8 @@ from payments.examples import (
     CREATED_PAYMENT,
     CREDITED,
     DECLINED_AMOUNT,
+    DISPUTE,
+    DISPUTE_EVIDENCE,
     PAID,
     PAYMENT,
     REFUND,
@@ -37,6 +44,8 @@ from payments.services.rails.capabilities import CapabilityFlow
 from payments.views.capabilities import CAPABILITIES, CAPABILITY
 from payments.views.sandbox import CLOSED_DAY
 from payments.views.wallet import MOVEMENT
+from payout_batches import serializers as batch_forms
+from payout_batches.representation import PAYOUT_BATCH, PAYOUT_BATCH_ITEM
 from virtual_accounts import representation as accounts
 from virtual_accounts import serializers as account_forms
 from webhooks.exams import exam_representation as exam
@@ -124,9 +133,25 @@ REQUESTS: dict[str, Example] = {
             address=_ADDRESS,
         ),
     ),
+    "PayoutBatchRequest": named(
+        suppliers=_request(batch_forms.PayoutBatchSerializer, "reference title payouts"),
+    ),
+    "ApproveRequest": named(everything={}, with_reasons=_request(batch_forms.ApproveSerializer)),
+    "SavedBeneficiaryRequest": named(
+        supplier=_request(
+            beneficiary_forms.SavedBeneficiarySerializer, "reference name account_number bank_code"
+        )
+    ),
+    "BeneficiaryChangeRequest": named(another_name={"name": "Kano Dye Works Limited", "note": None}),
+    "WebhookEndpointRequest": named(
+        warehouse=_request(endpoint_forms.WebhookEndpointSerializer, "url subscribed_events description")
+    ),
+    "WebhookEndpointChangeRequest": named(disabled={"enabled": False}),
+    "KeyRotationRequest": named(overlap={"overlap_hours": 24}),
     "ResolveBeneficiaryRequest": named(account=_request(forms.ResolveBeneficiarySerializer)),
     "AdvanceRequest": named(
         payment=_request(forms.AdvancePaymentSerializer),
+        payout_batch=_request(forms.AdvancePayoutBatchSerializer),
         event=_request(forms.AdvanceEventSerializer),
         day=_request(forms.AdvanceDaySerializer),
     ),
@@ -137,7 +162,9 @@ REQUESTS: dict[str, Example] = {
     "PollRequest": named(nothing={}, acknowledge=_request(listeners.PollSerializer)),
     "ResendRequest": named(nothing={}, endpoint=_request(forms.ResendSerializer)),
     "ExamRequest": named(
-        endpoint={"target": "endpoint"}, client=_request(exam_forms.ExamSerializer, "target listener")
+        endpoint={"target": "endpoint"},
+        another_endpoint=_request(exam_forms.ExamSerializer, "endpoint_id", target="endpoint"),
+        client=_request(exam_forms.ExamSerializer, "target listener"),
     ),
     "ExamAnswersRequest": named(
         answers=_request(exam_forms.ExamAnswersSerializer, "answers"),
@@ -148,6 +175,9 @@ REQUESTS: dict[str, Example] = {
         to_the_sender=_request(forms.ReturnUnappliedSerializer, "reason"),
         to_a_destination=_request(forms.ReturnUnappliedSerializer),
     ),
+    "EvidenceRequest": named(text=_request(dispute_forms.EvidenceSerializer)),
+    "SubmitRequest": named(everything={}, without_a_part=_request(dispute_forms.SubmitSerializer)),
+    "AcceptRequest": named(everything={}, a_part=_request(dispute_forms.AcceptSerializer)),
     "SimulateRequest": named(
         transfer=_request(forms.SimulateSerializer, "account_number amount"),
         transfer_of_a_known_sender=_request(forms.SimulateSerializer),
@@ -248,6 +278,9 @@ ADVANCES = named(
         attempts_made=2,
         subject=_DELIVERED["subject"],
     ),
+    reserve=CLOSED_DAY.example(
+        batches=[_SETTLEMENT | {"reserved": 3_925}], balance=[BALANCE_OF_CURRENCY.example()]
+    ),
     day=CLOSED_DAY.example(batches=[_SETTLEMENT], balance=[BALANCE_OF_CURRENCY.example()]),
 )
 
@@ -261,6 +294,19 @@ _BY_NAME: dict[str, Example] = {
         released=_SETTLEMENT | {"items": {"data": _ITEMS, "next": None, "previous": None}}
     ),
     "UnappliedTransfer": UNAPPLIED,
+    "PayoutBatch": named(
+        completed=PAYOUT_BATCH.example(without=("run_at", "waits_for", "retry_of"), status="completed")
+    ),
+    "PayoutBatchItem": named(
+        name_differs=PAYOUT_BATCH_ITEM.example(
+            without=("metadata", "duplicate_of", "payout"), status="name_differs"
+        )
+    ),
+    "WebhookEndpoint": named(enabled=endpoints_shown.WEBHOOK_ENDPOINT.example()),
+    "WebhookEndpointWithKey": named(new=endpoints_shown.NEW_WEBHOOK_ENDPOINT.example()),
+    "SavedBeneficiary": named(verified=beneficiaries_shown.SAVED_BENEFICIARY.example(status="verified")),
+    "Dispute": DISPUTE,
+    "DisputeEvidence": DISPUTE_EVIDENCE,
     "PaymentLink": PAYMENT_LINK,
     "Checkout": CHECKOUT,
     "VirtualAccount": ACCOUNT,
@@ -301,6 +347,10 @@ _BY_OPERATION: dict[str, Example] = {
     "creditUnappliedTransfer 200": CREDITED,
     "returnUnappliedTransfer 200": RETURNED,
     "resendEvent 202": RESENT,
+    "addDisputeEvidence 201": named(text=DISPUTE_EVIDENCE["text"]["value"]),
+    "addDisputeFile 201": named(file=DISPUTE_EVIDENCE["file"]["value"]),
+    "submitDispute 200": named(under_review=DISPUTE["under_review"]["value"]),
+    "acceptDispute 200": named(accepted=DISPUTE["accepted"]["value"]),
     "listScenarios 200": named(scenarios=SCENARIOS),
     "advanceSandbox 200": ADVANCES,
     "createExam 201": EXAM_STARTED,

@@ -3,6 +3,7 @@
 Problems without an exception here come from DRF or the HTTP server, whose text is the advice of the code.
 """
 
+from datetime import UTC, datetime
 from typing import Any
 
 from rest_framework.exceptions import APIException, ValidationError
@@ -38,12 +39,15 @@ from payments.services.fee_rules import NoPrice
 from payments.services.links.links import SlugTaken
 from payments.services.operations import AmountTooLarge
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
+from payments.services.payouts.payout_freezes import PayoutsFrozen
+from payments.services.payouts.payout_limits import PayoutLimitReached, ReachedLimit
 from payments.services.rails.required_capabilities import WITHOUT_THREE_D_SECURE
 from payments.services.refunds.refund_cover import InsufficientFunds
 from payments.services.refunds.refunds import NOT_REFUNDABLE, NotRefundable
 from payments.services.transfers.api_decisions import KeyMayNotDecide
 from payments.services.transfers.return_destinations import DESTINATION_REQUIRED
 from virtual_accounts.services.transfer_matching import UnknownAccount
+from webhooks.endpoints.endpoint_changes import TooManyEndpoints, UrlTaken
 
 REQUEST_ID = "5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49"
 EXISTING_ID = PAYMENT["id"].example
@@ -67,6 +71,14 @@ def _wrong(field: str, code: FieldCode, message: str) -> ValidationError:
     return ValidationError({outer: {inner: found} if inner else found})
 
 
+_REACHED = ReachedLimit(
+    name="per_day",
+    amount=50_000_000,
+    used=49_000_000,
+    ends_at=datetime(2026, 1, 31, 23, tzinfo=UTC),
+)
+EXAMPLE_LIMIT = _REACHED.shown()
+
 _RAISED: dict[str, APIException] = {
     "malformed_json": MalformedJSON("The body is not JSON: see line 4, column 3."),
     "invalid_request": _wrong("source.pan", "invalid_card_number", WRONG_CARD_NUMBER),
@@ -86,7 +98,9 @@ _RAISED: dict[str, APIException] = {
         "This isn't one of your active virtual accounts, or it uses another currency.",
     ),
     "reserved_reference": _wrong(
-        "reference", "reserved_reference", "This field may not begin with va_, chk_, pl_ or return_"
+        "reference",
+        "reserved_reference",
+        "This field may not begin with va_, chk_, pl_, return_ or settlement_",
     ),
     "card_number_misplaced": _wrong(
         "narration", "card_number_misplaced", "This field may not hold the card's number."
@@ -111,8 +125,12 @@ _RAISED: dict[str, APIException] = {
     "duplicate_reference": DuplicateReference(
         existing={"id": EXISTING_ID, "status": "success"}, differs=["amount"]
     ),
+    "url_taken": UrlTaken(existing={"id": EXISTING_ID}),
+    "limit_reached": TooManyEndpoints(),
     "slug_taken": SlugTaken(),
     "insufficient_funds": InsufficientFunds(),
+    "payout_limit_reached": PayoutLimitReached.of(_REACHED, "NGN"),
+    "payouts_frozen": PayoutsFrozen(),
     "not_refundable": NotRefundable(NOT_REFUNDABLE[Transaction.RequestType.CARD_CHECK]),
     "invalid_state": InvalidState(
         "Only an authorised payment that was not captured or voided allows this. This payment is success."

@@ -12,12 +12,10 @@ from drf_spectacular.extensions import (
     OpenApiSerializerFieldExtension,
 )
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import build_parameter_type
 from drf_spectacular.utils import Direction
 
 from kit.api.fields.answer_fields import Answer, Union
 from kit.api.fields.strict_fields import UUID, Items, Reference, RequestSerializer, StrictField
-from kit.api.operations import Success
 from webhooks.listeners.listener_serializers import ListenerName
 
 Schema: TypeAlias = dict[str, Any]
@@ -36,6 +34,7 @@ PATH_PARAMETERS: dict[str, StrictField] = {
     "name": ListenerName(help_text="The name of the listener."),
     "exam_id": UUID(help_text="The `id` of the exam."),
     "id": UUID(help_text="Our identifier."),
+    "item": UUID(help_text="The `id` of the item."),
 }
 # Examples of references, by what a path begins with. Others are of the payment of most examples.
 REFERENCES = {
@@ -48,7 +47,7 @@ FIRST = ("request_type", "payment_method")  # they decide what the other fields 
 
 
 class SluiceSchema(AutoSchema):
-    """Describes an operation: its texts from the docstring, its tag from the path, and what parameters are like."""
+    """Describes an operation: its texts from the docstring, its tag from the path."""
 
     def get_summary(self) -> str:
         return self._docstring()[0].removesuffix(".")
@@ -60,32 +59,26 @@ class SluiceSchema(AutoSchema):
         return (inspect.getdoc(getattr(self.view, self.method.lower())) or "").partition("\n")
 
     def get_tags(self) -> list[str]:
-        return [self._tokenize_path()[0].replace("-", " ").capitalize()]
+        return [self.path.split("/")[2].replace("-", " ").capitalize()]
 
-    def _resolve_path_parameters(self, variables: list[str]) -> list[Schema]:
-        found: dict[str, Schema] = {
-            name: self._map_serializer_field(PATH_PARAMETERS[name], "request")  # type: ignore[no-untyped-call]
-            for name in variables
-        }
-        for start, example in REFERENCES.items():
-            if "reference" in found and self.path.startswith(start):
-                found["reference"]["examples"] = [example]
-                break
-        return [build_parameter_type(name, schema, "path") for name, schema in found.items()]
 
-    def _get_parameters(self) -> list[Schema]:
-        """Return all parameters. Meaning and example stand beside the schema, not in it."""
-        parameters: list[Schema] = super()._get_parameters()
-        for parameter in parameters:
-            schema = parameter["schema"]
-            parameter["example"] = schema.pop("examples")[0]
-            parameter.setdefault("description", schema.pop("description", ""))
-        return parameters
+def describe_parameter(parameter: Schema, path: str) -> None:
+    """Say what a parameter is like. Meaning and example stand beside the schema, not in it."""
+    schema = parameter["schema"]
+    if parameter["in"] == "path":
+        field = PATH_PARAMETERS[parameter["name"]]
+        schema = field.json_schema() | {"description": field.help_text, "examples": [_example(field, path)]}
+    parameter["example"] = schema["examples"][0]
+    parameter.setdefault("description", schema.get("description", ""))
+    parameter["schema"] = {
+        name: value for name, value in schema.items() if name not in ("description", "examples")
+    }
 
-    def _get_response_for_code(self, serializer: Success, *args: Any, **options: Any) -> Schema:
-        limits = ("RateLimit-Policy", "RateLimit") if self.get_auth() else ()
-        shown: Schema = super()._get_response_for_code(serializer, *args, **options)  # type: ignore[no-untyped-call]
-        return shown | {"headers": headers(*limits, *serializer.headers)}
+
+def _example(field: StrictField, path: str) -> Any:
+    """Return the example of something that a path names."""
+    of_path = (example for start, example in REFERENCES.items() if path.startswith(start))
+    return next(of_path, field.example) if isinstance(field, Reference) else field.example
 
 
 def headers(*names: str) -> Schema:

@@ -1,10 +1,15 @@
 """The webhooks that merchants receive, as OpenAPI 3.1 describes them: one request for each kind of event."""
 
+import re
 from typing import Any, TypeAlias
 
 from kit.api.fields.answer_fields import Answer
 from payments import representation as shown
+from payments.dispute_representation import DISPUTE
 from payments.examples import EVENT_DATA
+from payout_batches.representation import PAYOUT_BATCH
+from virtual_accounts.representation import VIRTUAL_ACCOUNT
+from webhooks import versions
 from webhooks.models import Event, category_of
 from webhooks.representation import WEBHOOK_EVENT
 
@@ -34,6 +39,23 @@ KINDS: dict[Event, tuple[Answer, str]] = {
         shown.SETTLEMENT,
         "The net of a settlement was credited to your wallet.",
     ),
+    Event.ACCOUNT_ACTIVE: (
+        VIRTUAL_ACCOUNT,
+        "A static virtual account that was created as `inactive` has its number.",
+    ),
+    Event.ACCOUNT_FAILED: (VIRTUAL_ACCOUNT, "The bank refuses to open a static virtual account."),
+    Event.PAYOUT_BATCH_COMPLETED: (PAYOUT_BATCH, "Each payout of a batch is final."),
+    Event.DISPUTE_OPENED: (DISPUTE, "A cardholder's bank disputes a payment."),
+    Event.DISPUTE_UPDATED: (
+        DISPUTE,
+        "You submitted your answer to a dispute, its deadline changed, or part of it was given back later.",
+    ),
+    Event.DISPUTE_DUE_SOON: (DISPUTE, "Half, or three quarters, of the time to answer a dispute are over."),
+    Event.DISPUTE_CLOSED: (DISPUTE, "A dispute ended."),
+    Event.BALANCE_ADJUSTED: (
+        shown.BALANCE_ADJUSTMENT,
+        "Staff debited your wallet, for example to correct it.",
+    ),
 }
 
 # Headers, each with its meaning and an example.
@@ -52,9 +74,29 @@ _HEADERS = {
         "The same with your old signing key, while a rotation of the key overlaps, else absent.",
         "48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda",
     ),
+    "X-Service-Version": (
+        "The version of the event's shape, at endpoints that were made by the API, else absent.",
+        versions.FIRST,
+    ),
     "X-Service-Test": ("`true` for test events, else absent.", "true"),
+    "webhook-id": (
+        "The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.",
+        WEBHOOK_EVENT["event_id"].example,
+    ),
+    "webhook-timestamp": ("When this attempt was made, in Unix seconds.", "1769846400"),
+    "webhook-signature": (
+        "`v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.",
+        "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+    ),
 }
-_SOMETIMES = ("X-Service-Signature-Previous", "X-Service-Test")
+_SOMETIMES = (
+    "X-Service-Signature-Previous",
+    "X-Service-Version",
+    "X-Service-Test",
+    "webhook-id",
+    "webhook-timestamp",
+    "webhook-signature",
+)
 
 
 def webhooks() -> Schema:
@@ -101,13 +143,18 @@ def _operation(event: Event) -> Schema:
 def event_schemas() -> Schema:
     """Return the schema of each kind of event, and the union of all. They are open to new fields."""
     mapping = {event.label: _reference(event)["$ref"] for event in Event}
-    return {_name(event): _schema(event, data, when) for event, (data, when) in KINDS.items()} | {
-        "WebhookEvent": {
-            "description": WEBHOOK_EVENT.meaning,
-            "oneOf": [_reference(event) for event in Event],
-            "discriminator": {"propertyName": "event", "mapping": mapping},
+    only_here = {answer.name: answer.schema() for answer in (shown.BALANCE_ADJUSTMENT,)}
+    return (
+        only_here
+        | {_name(event): _schema(event, data, when) for event, (data, when) in KINDS.items()}
+        | {
+            "WebhookEvent": {
+                "description": WEBHOOK_EVENT.meaning,
+                "oneOf": [_reference(event) for event in Event],
+                "discriminator": {"propertyName": "event", "mapping": mapping},
+            }
         }
-    }
+    )
 
 
 def _schema(event: Event, data: Answer, when: str) -> Schema:
@@ -124,7 +171,7 @@ def _name(event: Event) -> str:
 
 
 def _words(event: Event) -> str:
-    return "".join(part.capitalize() for part in event.label.split("."))
+    return "".join(part.capitalize() for part in re.split(r"[._]", event.label))
 
 
 def _reference(event: Event) -> Schema:

@@ -181,13 +181,23 @@ def slug_of(name: str) -> str:
 @lru_cache(maxsize=1)
 def large_objects() -> Mapping[str, str]:
     """Return the addresses of the objects in responses and events that have pages of their own, by name."""
-    schemas = document()["components"]["schemas"]
-    forms = [name for name in schemas if not name.endswith(("Request", "List", "Event", "Problem"))]
     return {
         name: reverse("api-docs-page", args=[_slug_of_object(name)])
-        for name in forms
-        if _size(name) > MOST_ROWS
+        for name in sorted(_returned_forms())
+        if not name.endswith("List") and _size(name) > MOST_ROWS
     }
+
+
+def _returned_forms() -> set[str]:
+    """Return the names of the objects that operations return. One that is only in lists is described there."""
+    responses = [
+        response
+        for methods in document()["paths"].values()
+        for operation in methods.values()
+        for status, response in operation["responses"].items()
+        if int(status) < HTTPStatus.BAD_REQUEST
+    ]
+    return {component_name(_content(response).get("schema", {})) for response in responses} - {""}
 
 
 def _slug_of_object(form: str) -> str:

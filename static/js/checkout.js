@@ -1,5 +1,5 @@
-// The card page: checks the fields before anything is sent, by the server's rules, and disables the button after the
-// first press. Without it, the server does the same.
+// The card page: groups the number and names its brand, checks the fields before anything is sent, by the server's rules,
+// and disables the button after the first press. Without it, the server does the checks.
 
 const form = document.querySelector("[data-card-form]");
 const field = (name) => form.elements[name];
@@ -11,6 +11,34 @@ const pasted = (text) =>
     .replace(/[\u2010-\u2013]/g, "-")
     .trim();
 const digits = (text) => pasted(text).replace(/[ -]/g, "");
+
+// As `BRANDS` of payments/rules/cards.py.
+const brands = [
+  ["Verve", /^(506(099|1[0-8]|19[0-8])|507(86[5-9]|8[7-9]|9[0-5]|96[0-4])|6500(0[2-9]|1|2[0-7]))/],
+  ["Visa", /^4/],
+  ["Mastercard", /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/],
+  ["American Express", /^3[47]/],
+];
+
+// Group a number while it is typed, and keep the cursor behind the same digit. Leave other texts to the check.
+function group() {
+  const input = field("number");
+  const number = digits(input.value);
+  const brand = brands.find(([, prefix]) => prefix.test(number))?.[0] || "";
+  const mark = form.querySelector("[data-brand]");
+  mark.textContent = brand;
+  mark.hidden = !brand;
+  if (!/^[0-9]{0,19}$/.test(number)) return;
+  const before = digits(input.value.slice(0, input.selectionStart)).length;
+  const grouped = (part) =>
+    brand === "American Express"
+      ? [part.slice(0, 4), part.slice(4, 10), part.slice(10)].filter(Boolean).join(" ")
+      : part.replace(/(.{4})(?=.)/g, "$1 ");
+  if (input.value === grouped(number)) return;
+  input.value = grouped(number);
+  const cursor = grouped(number.slice(0, before)).length;
+  input.setSelectionRange(cursor, cursor);
+}
 
 function passesLuhn(number) {
   const doubled = [...number].reverse().map((digit, place) => digit * (1 + (place % 2)));
@@ -42,9 +70,9 @@ function nameFault(text) {
 const faults = {
   number: numberFault,
   expiry: expiryFault,
-  name: nameFault,
   code: (text) =>
     /^[0-9]{3,4}$/.test(digits(text)) ? "" : "Enter the 3 or 4 digits of the security code, usually on the back.",
+  name: nameFault,
 };
 
 function say(name, message) {
@@ -57,7 +85,7 @@ function say(name, message) {
     error.className = "box__error";
     error.id = id;
     error.textContent = message;
-    input.before(error);
+    (input.closest(".box__marked") || input).before(error);
     described.unshift(id);
     input.setAttribute("aria-invalid", "true");
   } else {
@@ -86,6 +114,9 @@ function sumUp(found) {
   summary.focus();
   if (!document.title.startsWith("Error: ")) document.title = `Error: ${document.title}`;
 }
+
+field("number").addEventListener("input", group);
+group();
 
 form.addEventListener("submit", (event) => {
   const checked = Object.keys(faults).map((name) => [name, faults[name](field(name).value)]);

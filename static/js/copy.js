@@ -1,4 +1,9 @@
-// Copies the text in a button's data-copy attribute, or the code below the button if it is empty, and confirms it.
+// Copies the text in a button's data-copy attribute, or the code below the button if it is empty, and confirms it, to screen
+// readers in a live region.
+
+const spoken = document.createElement("p");
+spoken.className = "unseen";
+spoken.role = "status";
 
 function offer(scope) {
   for (const button of scope.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
@@ -28,11 +33,14 @@ document.addEventListener("click", async (event) => {
   if (button.hasAttribute("data-copied")) return;
   button.setAttribute("data-copied", "");
   label.textContent = "Copied";
+  spoken.textContent = "Copied";
   setTimeout(() => {
     button.removeAttribute("data-copied");
     label.textContent = before;
+    spoken.textContent = "";
   }, 1500);
 });
 
+document.body.append(spoken);
 offer(document);
 document.addEventListener("htmx:afterSwap", () => offer(document));

@@ -1,12 +1,12 @@
-// Closes menus on Escape and on clicks outside.
+// Closes menus on Escape, and on clicks and focus outside, which they could cover.
 
 const openMenus = () => document.querySelectorAll("details.menu[open], details.chip[open]");
 
-document.addEventListener("pointerdown", (event) => {
-  for (const menu of openMenus()) {
-    if (!menu.contains(event.target)) menu.open = false;
-  }
-});
+for (const left of ["pointerdown", "focusin"]) {
+  document.addEventListener(left, (event) => {
+    for (const menu of openMenus()) menu.open = menu.contains(event.target);
+  });
+}
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;

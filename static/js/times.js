@@ -1,13 +1,13 @@
-// Updates relative times ("3 minutes ago"), and shows the times of payer pages in the browser's time zone. The server shows
-// those of the dashboard in the business's zone.
+// Updates relative times ("3 minutes ago"), and shows the times of payer pages in the browser's time zone.
 
 const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
 const thisYear = new Date().getFullYear();
-const formats = {
-  minute: (at) => at.toLocaleString("en-GB", at.getFullYear() === thisYear ? minute : { ...minute, year: "numeric" }),
-};
 const distances = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+function moment(at) {
+  return at.toLocaleString("en-GB", at.getFullYear() === thisYear ? minute : { ...minute, year: "numeric" });
+}
 
 function distance(at) {
   const seconds = Math.round((at - Date.now()) / 1000);
@@ -18,8 +18,7 @@ function distance(at) {
 function show(scope) {
   for (const time of scope.querySelectorAll("time[data-shown]")) {
     const at = new Date(time.dateTime);
-    const format = formats[time.dataset.shown];
-    time.textContent = format ? format(at) : distance(at);
+    time.textContent = time.dataset.shown === "minute" ? moment(at) : distance(at);
   }
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from dashboard.account import mfa_reset
+from dashboard.account.second_factor import mfa_reset
 from dashboard.activity.descriptions import FACTOR_NAMES
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand

@@ -44,6 +44,8 @@ class ListFilter(forms.Form):
 
     def _shown_value(self, name: str, value: Any) -> str:
         labels = dict(getattr(self.fields[name], "choices", ()))
+        if isinstance(value, date):
+            return f"{self.fields[name].label} {_day(value)}"
         return str(labels.get(value, value))
 
 
@@ -54,22 +56,22 @@ class PeriodForm(forms.Form):
     until = forms.DateField(required=False, label="To")
 
     def clean_since(self) -> date | None:
-        return _validate_day(self.cleaned_data["since"])
+        return validate_day(self.cleaned_data["since"])
 
     def clean_until(self) -> date | None:
-        return _validate_day(self.cleaned_data["until"])
+        return validate_day(self.cleaned_data["until"])
 
     @property
     def begin(self) -> datetime | None:
         """Return the first moment of the period; None if it is open. The form must be valid."""
         since = self.cleaned_data["since"]
-        return _midnight(since) if since else None
+        return midnight(since) if since else None
 
     @property
     def end(self) -> datetime | None:
         """Return the first moment after the period; None if it is open. The form must be valid."""
         until = self.cleaned_data["until"]
-        return _midnight(until + timedelta(days=1)) if until else None
+        return midnight(until + timedelta(days=1)) if until else None
 
 
 class PeriodFilter(PeriodForm, ListFilter):
@@ -139,11 +141,16 @@ def _day(day: date) -> str:
     return f"{day:%-d %b}{year}"
 
 
-def _validate_day(day: date | None) -> date | None:
+def validate_day(day: date | None) -> date | None:
+    """Return a day of this millennium.
+
+    :raises ValidationError: it is another one
+    """
     if day is not None and not date(2000, 1, 1) <= day <= date(2999, 12, 31):
         raise forms.ValidationError("Enter a date from 2000 to 2999.")
     return day
 
 
-def _midnight(day: date) -> datetime:
+def midnight(day: date) -> datetime:
+    """Return when a day begins in the active time zone."""
     return day_begins(day, ZoneInfo(str(timezone.get_current_timezone())))

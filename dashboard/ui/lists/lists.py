@@ -5,14 +5,16 @@ A list is declared by a `ListSpec`. Its filter provides the rows (`dashboard.ui.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
 
 from dashboard.memberships import Membership
 from dashboard.ui.chips import ChipSpec, filter_bar
+from dashboard.ui.lists import news
 from dashboard.ui.lists.list_counts import PAGES_BEFORE, SHOWN, counts_of
 from dashboard.ui.lists.list_filters import ListFilter
 from dashboard.ui.lists.list_rows import ListRows
@@ -33,11 +35,29 @@ class ListSpec:
     chips: Sequence[ChipSpec] = ()
     order: Order = BY_ID
     size: int = SIZE
+    has_news: bool = False  # its page says how many rows are new; its view uses `list_response`
 
     @property
     def kept(self) -> list[str]:
         """Return the parameters that stay when all filters are cleared."""
         return [SORT, *(name for tab in self.tabs for name in tab.sets)]
+
+
+def list_response(
+    request: HttpRequest,
+    template: str,
+    listed: ListSpec,
+    form: ListFilter,
+    rows: ListRows,
+    *,
+    membership: Membership,
+    further: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: {},
+) -> HttpResponse:
+    """Return a list's page, or how many rows it has gained if that is asked. `further` adds to the page's context."""
+    if listed.has_news and news.is_question(request):
+        return news.answer(listed, form, rows, request.GET)
+    context = list_context(listed, form, rows, membership=membership, query=request.GET)
+    return render(request, template, context | further(context))
 
 
 def list_context(
@@ -60,6 +80,9 @@ def list_context(
     counts = counts_of(rows, page, listed.tabs, order=listed.order, query=query)
     return context | {
         "page": page,
+        "news": news.question_of(page, query, order=listed.order)
+        if listed.has_news and scanned is None
+        else "",
         "tabs": tabs_of(listed.tabs, query, counts),
         "totals": _totals(rows, page, counts, names=listed.names),
     }

@@ -158,7 +158,8 @@ def _scan_limit(
     scanned: QuerySet[M], position: tuple[Any, ...] | None, order: Order, *, is_older: bool
 ) -> M | None:
     rows = scanned if position is None else scanned.filter(order.beyond(position, is_older=is_older))
-    ordered = rows.select_related(None).order_by(*order.ordering(is_older=is_older)).only(*order.fields)
+    columns = [field for field in order.fields if field not in rows.query.annotations]
+    ordered = rows.select_related(None).order_by(*order.ordering(is_older=is_older)).only(*columns)
     return next(iter(ordered[MOST_SCANNED - 1 : MOST_SCANNED]), None)
 
 

@@ -22,6 +22,7 @@ LISTS = {
     "unapplied": "dashboard-unapplied",
     "deliveries": "dashboard-deliveries",
     "settlements": "dashboard-settlements",
+    "invoices": "dashboard-invoices",
     "balance": "dashboard-balance",
     "requests": "dashboard-requests",
     "activity": "dashboard-activity",

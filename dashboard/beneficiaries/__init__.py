@@ -1,0 +1,1 @@
+"""Saved beneficiaries of payouts: list, form for a new one, and the page of one."""

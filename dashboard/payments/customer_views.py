@@ -1,0 +1,87 @@
+"""The page of a customer: what one payer did, by the merchant's customer reference or else by e-mail address."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from django import forms
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard.memberships import Membership, members_page
+from dashboard.search.objects import KIND_OF
+from dashboard.search.queries import ids_for_list
+from disputes.models import Dispute
+from kit.money.form_fields import PastedField
+from kit.money.money import money
+from merchants.models import Business
+from payments.models import Transaction
+from virtual_accounts.models import UnappliedMoney
+
+MOST, MOST_DISPUTES = 100, 20  # shown
+Status = Transaction.Status
+
+
+class CustomerForm(forms.Form):
+    """Which customer. The reference takes precedence."""
+
+    reference = PastedField(required=False, max_length=100)
+    email = PastedField(required=False, max_length=254)
+
+
+@members_page
+def customer_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Show what one customer did, newest first, with totals and what needs a decision."""
+    form = CustomerForm(request.GET)
+    wanted = form.cleaned_data if form.is_valid() else {}
+    found = _payments_of(membership.business, **wanted)
+    shown = found[:MOST]
+    undecided = UnappliedMoney.objects.open().filter(transfer__session__payment__in=shown)
+    context = {
+        "membership": membership,
+        "payments": shown,
+        "has_more": len(found) > MOST,
+        "customer": next((each for each in shown if each.customer_name), shown[0] if shown else None),
+        "paid": _sums((each.currency, each.amount_collected) for each in shown if each.amount_collected),
+        "refunded": _sums((each.currency, each.amount_refunded) for each in shown if each.amount_refunded),
+        "succeeded": sum(each.status == Status.SUCCESS for each in shown),
+        "failed": sum(each.status == Status.FAILED for each in shown),
+        "disputes": _disputes_of(shown),
+        "undecided": list(undecided.select_related("transfer")) if shown else [],
+    }
+    return render(request, "dashboard/payments/customer.html", context)
+
+
+def _payments_of(business: Business, *, reference: str = "", email: str = "") -> list[Transaction]:
+    """Return a customer's payments, newest first: as many as are shown, and one more."""
+    mine = Transaction.objects.of(business).filter(request_type=Transaction.RequestType.PAYMENT)
+    if reference:
+        indexed = ids_for_list(business, reference, kinds=set(KIND_OF.values()))
+        mine = mine.filter(pk__in=indexed, customer_reference=reference)
+    elif email:
+        # As in the partial index, which leaves out empty addresses.
+        mine = mine.filter(~Q(customer_email=""), customer_email__iexact=email)
+    else:
+        return []
+    return list(mine.select_related("session__transfer").order_by("-id")[: MOST + 1])
+
+
+def _disputes_of(payments: list[Transaction]) -> list[Dispute]:
+    """Return the newest disputes of payments. Payments without any cost no query."""
+    disputed = [each for each in payments if each.disputes_count]
+    found = Dispute.objects.filter(transaction__in=disputed).order_by("-id")
+    return list(found[:MOST_DISPUTES]) if disputed else []
+
+
+def _sums(amounts: Iterable[tuple[str, int]]) -> str:
+    """Return the sum in each currency.
+
+    >>> _sums([("NGN", 100), ("USD", 5), ("NGN", 50)]), _sums([])
+    ('NGN 1.50, USD 0.05', '')
+    """
+    totals: Counter[str] = Counter()
+    for currency, amount in amounts:
+        totals[currency] += amount
+    return ", ".join(money(total, currency) for currency, total in sorted(totals.items()))

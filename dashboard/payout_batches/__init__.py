@@ -1,0 +1,1 @@
+"""Pay many: batches of payouts from a spreadsheet, reviewed, approved and followed."""

@@ -1,0 +1,342 @@
+r"""Rows of payouts as people paste or upload them: columns by their headings, amounts in major units.
+
+>>> sheet = read_text("Supplier;Bank;Account No;Amount (NGN)\n\"Kano; Dye\";044;0690213447;1,500.00\n", currency="NGN")
+>>> sheet.rows[0].values
+{'name': 'Kano; Dye', 'bank': '044', 'account': '0690213447', 'amount': '1,500.00'}
+>>> sheet.rows[0].payout()["amount"], sheet.errors
+(150000, [])
+>>> [each.message for each in read_text("Name\tBank\tAccount\tAmount\nAda\t44\t690213447\t1.500,00", currency="NGN").errors]
+["44 is no bank's code. If the spreadsheet dropped a zero, enter 044 for Access Bank.", 'This number has 9 digits instead of 10. If the spreadsheet dropped a zero, enter 0690213447.', 'Enter an amount such as 2500.00. Here a comma separates thousands, and a point decimals.']
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dashboard.payout_batches.bank_names import find_bank, similar_banks
+from kit import banks
+from kit.money.amount_input import InvalidAmount, minor_units
+from kit.money.money import figures
+from kit.text.display_names import has_control_character, pasted
+from kit.text.folding import fold
+from payments.models import Transaction
+from payout_batches.models import PayoutBatchItem
+
+MOST_ROWS, MOST_COLUMNS = 1_000, 100
+LONGEST = 255  # characters of a name or narration
+MOST_REFERENCES = 5  # that an error names
+SHORT_ACCOUNTS = range(7, 10)  # digits of an account number whose zeros a spreadsheet may have dropped
+COLUMNS = {
+    "name": "Beneficiary",
+    "bank": "Bank",
+    "account": "Account number",
+    "amount": "Amount",
+    "narration": "Narration",
+    "reference": "Reference",
+    "purpose": "Purpose",
+}
+NEEDED = ("name", "bank", "account", "amount")
+OF_ACCOUNT = ("bank", "account")  # not needed where a saved beneficiary is named
+# Headings, folded and without what is in brackets.
+HEADINGS = {
+    "name": (
+        "name",
+        "beneficiary",
+        "beneficiary name",
+        "supplier",
+        "account name",
+        "payee",
+        "recipient",
+        "employee",
+    ),
+    "bank": ("bank", "bank code", "bank name", "nip code", "sort code"),
+    "account": ("account", "account no", "account number", "acct no", "acct number", "nuban", "account nr"),
+    "amount": ("amount", "sum", "value", "amount ngn", "net pay", "salary"),
+    "narration": ("narration", "description", "note", "remark", "memo", "details"),
+    "reference": ("reference", "ref", "payout reference", "id"),
+    "purpose": ("purpose", "payment purpose", "purpose of payment"),
+}
+# By their names and codes, folded.
+PURPOSES = {fold(text): each.value for each in Transaction.Purpose for text in (each.value, each.label)}
+REFERENCE = re.compile(r"(?!\.\.?$)(?!va_|chk_|pl_|return_|settlement_)[A-Za-z0-9._:-]{1,90}")
+
+
+class UnreadableSheet(ValueError):
+    """The rows can't be read at all. The message is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellError:
+    """What is wrong with a cell of the row of a beneficiary. Rows count from 1, without the headings."""
+
+    row: int
+    column: str
+    value: str
+    message: str
+    beneficiary: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return whose row it is, unless the cell says so itself."""
+        return "" if self.column == "name" else self.beneficiary
+
+    @property
+    def label(self) -> str:
+        return COLUMNS[self.column]
+
+    @property
+    def input_name(self) -> str:
+        return f"fix-{self.row}-{self.column}"
+
+
+@dataclass(slots=True)
+class Row:
+    """A row of the sheet, by our columns. Without bank and account number it names a saved beneficiary."""
+
+    number: int
+    values: dict[str, str]
+    currency: str
+    saved: Sequence[str] = ()  # references of the beneficiaries that its name may mean
+
+    @property
+    def names_saved(self) -> bool:
+        return bool(self.values.get("name")) and not any(self.values.get(name) for name in OF_ACCOUNT)
+
+    def errors(self) -> list[CellError]:
+        found = {}
+        if self.names_saved and len(self.saved) != 1:
+            found["name"] = self._wrong_saved()
+        for name in COLUMNS:
+            if self.names_saved and name in {"name", *OF_ACCOUNT}:
+                continue
+            message = _CHECKS[name](self.values.get(name, ""), self.currency)
+            if message:
+                found[name] = message
+        return [self.error(name, text) for name, text in found.items()]
+
+    def error(self, column: str, message: str) -> CellError:
+        """Return an error of a cell."""
+        return CellError(
+            self.number, column, self.values.get(column, ""), message, self.values.get("name", "")
+        )
+
+    def payout(self, reference: str = "") -> dict[str, Any]:
+        """Return the row as a payout of a batch. It must have no errors."""
+        payout = {
+            "reference": self.values.get("reference") or reference,
+            "amount": minor_units(self.values["amount"], self.currency),
+            "currency": self.currency,
+            "customer": self._customer(),
+        }
+        narration, purpose = self.values.get("narration"), self.values.get("purpose")
+        payout |= {"narration": narration} if narration else {}
+        return payout | ({"purpose": PURPOSES[fold(purpose)]} if purpose else {})
+
+    def _customer(self) -> dict[str, str]:
+        if self.names_saved:
+            return {"beneficiary": self.saved[0]}
+        bank = find_bank(self.values["bank"])
+        return {
+            "name": self.values["name"],
+            "account_number": self.values["account"],
+            "bank_code": bank.code if bank else "",
+        }
+
+    def _wrong_saved(self) -> str:
+        if self.saved:
+            references = " or ".join(self.saved[:MOST_REFERENCES])
+            return f"You have saved {len(self.saved)} beneficiaries with this name. Enter the reference: {references}."
+        return "No saved beneficiary has this name or reference. Correct it, or enter bank and account number below."
+
+
+@dataclass(slots=True)
+class Sheet:
+    """The rows that were read, with the errors of their cells."""
+
+    rows: list[Row]
+    ignored: list[str] = field(default_factory=list)  # headings of columns that we have no use for
+
+    @property
+    def errors(self) -> list[CellError]:
+        return [error for row in self.rows for error in row.errors()]
+
+    def corrected(self, corrections: Mapping[str, str]) -> Sheet:
+        """Return the sheet with corrected cells, by the names of their inputs."""
+        for row in self.rows:
+            for column in COLUMNS:
+                name = f"fix-{row.number}-{column}"
+                if name in corrections:
+                    row.values[column] = _clean(corrections[name])
+        return self
+
+    def find_saved(self, find: Callable[[Collection[str]], Mapping[str, Sequence[str]]]) -> Sheet:
+        """Return the sheet with the saved beneficiaries that its rows name. `find`: their references, by name."""
+        rows = [row for row in self.rows if row.names_saved]
+        found = find({row.values["name"] for row in rows}) if rows else {}
+        for row in rows:
+            row.saved = found.get(row.values["name"], ())
+        return self
+
+    def text(self) -> str:
+        """Return the sheet as rows separated by tabs, which `read_text` reads again. Values with quotation marks are quoted."""
+        text = io.StringIO()
+        lines = csv.writer(text, delimiter="\t", lineterminator="\n")
+        lines.writerow(COLUMNS.values())
+        lines.writerows([row.values.get(name, "") for name in COLUMNS] for row in self.rows)
+        return text.getvalue().rstrip("\n")
+
+
+def sheet_of(items: Iterable[PayoutBatchItem]) -> Sheet:
+    """Return items as rows. They get new references, because the old ones stay taken."""
+    return Sheet([_row_of(number, item) for number, item in enumerate(items, start=1)])
+
+
+def _row_of(number: int, item: PayoutBatchItem) -> Row:
+    paid = {"name": item.name, "bank": item.bank_code, "account": item.account_number}
+    values = {
+        **({"name": item.beneficiary.reference} if item.beneficiary else paid),
+        "amount": figures(item.amount, item.currency),
+        "narration": item.narration,
+        "purpose": item.get_purpose_display(),
+    }
+    return Row(number, values, item.currency)
+
+
+def read_text(text: str, *, currency: str) -> Sheet:
+    """Read pasted rows, or the text of a CSV file: separated by tabs, semicolons or commas.
+
+    :raises UnreadableSheet: there are too many rows, or a column that is needed is missing
+    """
+    text = text.removeprefix("\ufeff").strip("\r\n")
+    first = text.split("\n", 1)[0]
+    separator = max("\t;,", key=first.count)
+    if text.count("\n") > 20 * MOST_ROWS:
+        raise UnreadableSheet(TOO_MANY)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    except csv.Error:
+        raise UnreadableSheet(
+            "These rows can't be read. Save the sheet as CSV in UTF-8, and try again."
+        ) from None
+    return read_cells(rows, currency=currency)
+
+
+TOO_MANY = f"A batch has at most {MOST_ROWS:,} payouts. Split the sheet into several batches."
+
+
+def read_cells(cells: Sequence[Sequence[str]], *, currency: str) -> Sheet:
+    """Read the cells of a sheet whose first row has the headings.
+
+    :raises UnreadableSheet: there are too many rows, or a column that is needed is missing
+    """
+    filled = [
+        [_clean(cell) for cell in row[:MOST_COLUMNS]] for row in cells if any(cell.strip() for cell in row)
+    ]
+    if len(filled) <= 1:
+        raise UnreadableSheet("Paste or upload rows with a first row of headings.")
+    if len(filled) - 1 > MOST_ROWS:
+        raise UnreadableSheet(TOO_MANY)
+    places = _places(filled[0])
+    needed = NEEDED if any(name in places for name in OF_ACCOUNT) else ("name", "amount")
+    missing = [COLUMNS[name] for name in needed if name not in places]
+    if missing:
+        raise UnreadableSheet(
+            f"No column is headed {', '.join(missing)}. Rename a heading, or use the template."
+        )
+    rows = [
+        Row(number, {name: row[place] for name, place in places.items() if place < len(row)}, currency)
+        for number, row in enumerate(filled[1:], start=1)
+    ]
+    used = set(places.values())
+    return Sheet(rows, [heading for place, heading in enumerate(filled[0]) if heading and place not in used])
+
+
+def _places(headings: Sequence[str]) -> dict[str, int]:
+    """Return the places of our columns. The first heading that names one counts."""
+    places: dict[str, int] = {}
+    for place, heading in enumerate(headings):
+        words = " ".join(re.findall(r"\w+", re.sub(r"\(.*?\)", " ", fold(heading))))
+        for name, known in HEADINGS.items():
+            if words in known:
+                places.setdefault(name, place)
+    return places
+
+
+def _clean(cell: str) -> str:
+    """Return a cell as text on one line. A formula is only text."""
+    return " ".join(pasted(cell).split())
+
+
+def _wrong_name(value: str, _currency: str) -> str:
+    if not value:
+        return "Enter the beneficiary's name."
+    if len(value) > LONGEST or has_control_character(value):
+        return "Enter a name of at most 255 characters."
+    return ""
+
+
+def _wrong_bank(value: str, _currency: str) -> str:
+    if not value:
+        return "Enter the bank's name or code."
+    if find_bank(value) is not None:
+        return ""
+    if value.isascii() and value.isdigit():
+        for padded in (value.zfill(3), value.zfill(6)):
+            bank = banks.find(padded)
+            if bank is not None:
+                return f"{value} is no bank's code. If the spreadsheet dropped a zero, enter {padded} for {bank.name}."
+    similar = " or ".join(f"{bank.name} ({bank.code})" for bank in similar_banks(value))
+    if similar:
+        return f"Which bank is {value}? Enter the code if you mean {similar}."
+    return f"No bank is called {value}. Check the spelling, or enter the bank's code."
+
+
+def _wrong_account(value: str, _currency: str) -> str:
+    if banks.ACCOUNT_NUMBER.fullmatch(value):
+        return ""
+    if value.isascii() and value.isdigit() and len(value) in SHORT_ACCOUNTS:
+        padded = value.zfill(10)
+        return f"This number has {len(value)} digits instead of 10. If the spreadsheet dropped a zero, enter {padded}."
+    return "Enter an account number of exactly 10 digits."
+
+
+def _wrong_amount(value: str, currency: str) -> str:
+    try:
+        minor_units(value, currency)
+    except InvalidAmount as refusal:
+        if "," in value and "." in value:
+            return f"{refusal} Here a comma separates thousands, and a point decimals."
+        return str(refusal)
+    return ""
+
+
+def _wrong_narration(value: str, _currency: str) -> str:
+    return "Enter at most 255 characters." if len(value) > LONGEST else ""
+
+
+def _wrong_purpose(value: str, _currency: str) -> str:
+    if not value or fold(value) in PURPOSES:
+        return ""
+    return f"Use {', '.join(Transaction.Purpose.labels)}, or leave it empty. Free text belongs in Narration."
+
+
+def _wrong_reference(value: str, _currency: str) -> str:
+    if not value or REFERENCE.fullmatch(value):
+        return ""
+    return "Use 1 to 90 letters, digits, and . _ : - or leave it empty."
+
+
+_CHECKS = {
+    "name": _wrong_name,
+    "bank": _wrong_bank,
+    "account": _wrong_account,
+    "amount": _wrong_amount,
+    "narration": _wrong_narration,
+    "reference": _wrong_reference,
+    "purpose": _wrong_purpose,
+}

@@ -1,0 +1,84 @@
+"""The figures above the list of payouts, each compared with the days before. They don't depend on filters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date, datetime
+
+from django.urls import reverse
+
+from dashboard.ui.balances import accounts_since, balances_before
+from dashboard.ui.charts import DAY
+from dashboard.ui.figures import NO_PAST, Change, Figure, change_of_level, change_of_sum
+from kit.money.money import figures
+from kit.text.plurals import counted
+from ledger.services import Kind
+from merchants.models import Business
+from payments.models import Transaction
+from payments.services.reporting.daily_totals import tallies
+
+DAYS = 30  # of the sum, and of the time before it
+BALANCES = (Kind.PAYOUTS_IN_FLIGHT, Kind.WALLET)
+
+
+def figures_of(business: Business, *, now: datetime) -> list[Figure]:
+    """Return the figures of the currency in which most is paid out; none for a business without payouts."""
+    today = now.astimezone(business.zone).date()
+    since = today - (DAYS - 1) * DAY
+    sent, sent_before, count = _sent(business, since=since, today=today)
+    accounts = accounts_since(business, since, *BALANCES)
+    held = {(each.kind, each.currency): each.balance for each in accounts}
+    in_flight = Counter(
+        {each.currency: each.balance for each in accounts if each.kind == Kind.PAYOUTS_IN_FLIGHT}
+    )
+    most = (sent or sent_before or +in_flight).most_common(1)
+    if not most:
+        return []
+    currency = most[0][0]
+    return [
+        Figure(
+            name=f"Sent, last {DAYS} days",
+            currency=currency,
+            value=figures(sent[currency], currency),
+            address=f"{reverse('dashboard-payouts')}?status=success&since={since}",
+            change=change_of_sum(sent[currency], sent_before[currency], currency),
+            note=counted(count[currency], "payout"),
+        ),
+        *(
+            Figure(
+                name=name,
+                currency=currency,
+                value=figures(held.get((kind, currency), 0), currency),
+                address=address,
+                change=_change(
+                    kind, held.get((kind, currency), 0), balances_before(accounts, kind), currency
+                ),
+            )
+            for kind, name, address in (
+                (Kind.PAYOUTS_IN_FLIGHT, "On their way", f"{reverse('dashboard-payouts')}?status=pending"),
+                (Kind.WALLET, "Available balance", f"{reverse('dashboard-balance')}?currency={currency}"),
+            )
+        ),
+    ]
+
+
+def _sent(business: Business, *, since: date, today: date) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    """Return what was paid out in each currency since a day, in as many days before, and the number of payouts since."""
+    sent, before, count = Counter[str](), Counter[str](), Counter[str]()
+    for each in tallies(business, first=since - DAYS * DAY, last=today):
+        if (each.request_type, each.status) != (Transaction.RequestType.PAYOUT, Transaction.Status.SUCCESS):
+            continue
+        if each.day >= since:
+            sent[each.currency] += each.volume
+            count[each.currency] += each.count
+        else:
+            before[each.currency] += each.volume
+    return sent, before, count
+
+
+def _change(kind: Kind, now: int, before: Mapping[str, int], currency: str) -> Change:
+    """Compare a balance. More money on its way is neither good nor bad."""
+    if currency not in before:
+        return NO_PAST
+    return change_of_level(now, before[currency], currency, is_good=kind == Kind.WALLET)

@@ -1,0 +1,1 @@
+"""Monthly statements for accountants: pages, files, and links for guests."""
