@@ -30,6 +30,11 @@ ARGUMENTS = {
     "DynamicAccountRequest": ("type", "account_type"),
     "LinkRequest": (),
     "LinkChangeRequest": (),
+    "PayoutBatchRequest": (),
+    "SavedBeneficiaryRequest": (),
+    "BeneficiaryChangeRequest": (),
+    "WebhookEndpointRequest": (),
+    "WebhookEndpointChangeRequest": (),
     "SimulateRequest": (),
 }
 CARDS = {"SourceRequest", "CheckedSourceRequest"}  # requests that a `sluice.Card` may stand for

@@ -11,7 +11,7 @@ const LONGEST_RETRY_AFTER = 30; // seconds
 const ALL_RETRIES = 60_000; // milliseconds
 const CLOCK_KEPT = 600_000; // milliseconds
 const LARGEST_DIFFERENCE = 24 * 3600; // seconds
-const NOT_MODIFIED = 304;
+const WITHOUT_BODY = new Set([204, 304]);
 const UNAUTHORIZED = 401;
 const NOT_OURS = "The answer is not one of Sluice's: is this the address of the service?";
 // Fields whose boolean would be a mistake of the program: `true` is JSON that looks right.
@@ -198,6 +198,8 @@ export class Caller {
 function checkAmounts(value: unknown, name = ""): void {
   if (typeof value === "object" && value !== null) {
     for (const [key, each] of Object.entries(value)) checkAmounts(each, Array.isArray(value) ? name : key);
+  } else if (name === "overlap_hours" && Number.isFinite(value)) {
+    return; // the sandbox takes fractions
   } else if ((typeof value === "number" && !Number.isSafeInteger(value)) || (typeof value === "boolean" && WHOLE.has(name))) {
     throw new TypeError(`${name} must be a whole number, in minor units if it is an amount.`);
   }
@@ -210,7 +212,7 @@ function read(answer: Response, text: string, signed: () => string): Answer {
     replayed: answer.headers.get("idempotent-replayed") === "true",
     headers: answer.headers,
   };
-  if (answer.status === NOT_MODIFIED) return { document: undefined, meta };
+  if (WITHOUT_BODY.has(answer.status)) return { document: undefined, meta };
   const document = parsed(text);
   if (answer.ok && document) return { document, meta };
   if (answer.ok) throw new OutcomeUnknown(NOT_OURS);

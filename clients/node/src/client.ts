@@ -8,8 +8,8 @@ import { inspect } from "node:util";
 import { Caller, INSPECT, type Fetch, type Query } from "./caller.js";
 import { SluiceError } from "./errors.js";
 import {
-  Balance, Banks, Capabilities, CardChecks, Events, PaymentLinks, Payments, Payouts, Refunds, Requests, Sandbox,
-  Settlements, UnappliedTransfers, VirtualAccounts,
+  Balance, Banks, Beneficiaries, Capabilities, CardChecks, Disputes, Events, PaymentLinks, Payments, PayoutBatches, Payouts, Refunds, Requests, Sandbox,
+  Settlements, UnappliedTransfers, VirtualAccounts, WebhookEndpoints,
 } from "./resources.js";
 import { VERSION } from "./version.js";
 
@@ -47,8 +47,12 @@ export class Sluice {
   readonly balance: Balance;
   readonly settlements: Settlements;
   readonly unappliedTransfers: UnappliedTransfers;
+  readonly payoutBatches: PayoutBatches;
+  readonly beneficiaries: Beneficiaries;
+  readonly disputes: Disputes;
   readonly paymentLinks: PaymentLinks;
   readonly events: Events;
+  readonly webhookEndpoints: WebhookEndpoints;
   readonly requests: Requests;
   readonly sandbox: Sandbox;
   readonly #caller: Caller;
@@ -82,8 +86,12 @@ export class Sluice {
     this.balance = new Balance(caller);
     this.settlements = new Settlements(caller);
     this.unappliedTransfers = new UnappliedTransfers(caller);
+    this.payoutBatches = new PayoutBatches(caller);
+    this.beneficiaries = new Beneficiaries(caller);
+    this.disputes = new Disputes(caller);
     this.paymentLinks = new PaymentLinks(caller);
     this.events = new Events(caller);
+    this.webhookEndpoints = new WebhookEndpoints(caller);
     this.requests = new Requests(caller);
     this.sandbox = new Sandbox(caller);
   }

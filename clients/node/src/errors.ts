@@ -35,7 +35,7 @@ export interface ProblemDocument {
   detail?: string;
   errors?: FieldError[];
   request_id?: string;
-  existing?: { id: string; status: string };
+  existing?: { id: string; status?: string };
   differs?: string[];
   mistake?: { code: string; message: string };
   server_time?: number;
@@ -112,8 +112,12 @@ const CODES: [Kind, string][] = [
   [Forbidden, "key_may_not_write key_may_not_decide sandbox_only"],
   [NotFound, "not_found unknown_account unknown_beneficiary"],
   [DuplicateReference, "duplicate_reference"],
-  [InvalidState, "invalid_state not_refundable insufficient_funds"],
-  [Conflict, "slug_taken"],
+  [
+    InvalidState,
+    "invalid_state not_refundable insufficient_funds beneficiary_blocked payout_limit_reached payouts_frozen " +
+      "payment_disputed",
+  ],
+  [Conflict, "slug_taken url_taken limit_reached"],
   [RateLimited, "rate_limited"],
   [ServerTrouble, "internal_error temporarily_unavailable"],
   [RailUnavailable, "rail_unavailable"],
@@ -158,7 +162,7 @@ function causeOf({ differs, mistake }: ProblemDocument): string {
 
 /** Returns what the reference belongs to, and what to do. */
 function existingOf({ existing }: ProblemDocument): string {
-  if (!existing) return "";
+  if (!existing?.status) return "";
   return `\nThe first request made ${existing.id}, ${existing.status}. Use a new reference, or repeat the first request exactly.`;
 }
 

@@ -5,6 +5,8 @@ const METHODS: Readonly<Record<string, string>> = {
   payments: "payments.get",
   refunds: "refunds.get",
   "virtual-accounts": "virtualAccounts.get",
+  "payout-batches": "payoutBatches.get",
+  beneficiaries: "beneficiaries.get",
   "payment-links": "paymentLinks.get",
   events: "events.get",
 };

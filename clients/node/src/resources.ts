@@ -18,9 +18,13 @@ const ACCOUNTS = "/api/virtual-accounts";
 const LINKS = "/api/payment-links";
 const UNAPPLIED = "/api/unapplied-transfers";
 const SETTLEMENTS = "/api/settlements";
+const BATCHES = "/api/payout-batches";
+const BENEFICIARIES = "/api/beneficiaries";
+const ENDPOINTS = "/api/webhook-endpoints";
 const EVENTS = "/api/events";
 const BALANCE = "/api/balance";
 const BANKS = "/api/banks";
+const DISPUTES = "/api/disputes";
 const CAPABILITIES = "/api/capabilities";
 const SANDBOX = "/api/sandbox";
 const EXAMS = `${SANDBOX}/exams`;
@@ -266,6 +270,97 @@ export class UnappliedTransfers extends Resource {
   }
 }
 
+/** Many payouts as one request: checked, approved, sent and followed. */
+export class PayoutBatches extends Resource {
+  create(request: Schemas["PayoutBatchRequest"]): Promise<Schemas["PayoutBatch"]> {
+    return this.send(BATCHES, request);
+  }
+
+  get(reference: string): Promise<Schemas["PayoutBatch"]> {
+    return this.read(path(BATCHES, reference));
+  }
+
+  list(filters?: Filters<"listPayoutBatches">): Promise<Page<Schemas["PayoutBatch"]>> {
+    return this.page(BATCHES, filters);
+  }
+
+  /** Lists the payouts of a batch in the order of the file. */
+  payouts(reference: string, filters?: Filters<"listBatchPayouts">): Promise<Page<Schemas["PayoutBatchItem"]>> {
+    return this.page(path(BATCHES, reference, "payouts"), filters);
+  }
+
+  /** Releases a batch. `accept`: why payouts that are not `ok` are paid, by their references. */
+  approve(reference: string, request: Schemas["ApproveRequest"] = {}): Promise<Schemas["PayoutBatch"]> {
+    return this.send(path(BATCHES, reference, "approve"), request, REPEATED);
+  }
+
+  /** Cancels what is not sent yet. */
+  cancel(reference: string): Promise<Schemas["PayoutBatch"]> {
+    return this.send(path(BATCHES, reference, "cancel"), {}, REPEATED);
+  }
+
+  /** Makes a new batch of the failed payouts. */
+  retry(reference: string): Promise<Schemas["PayoutBatch"]> {
+    return this.send(path(BATCHES, reference, "retry"), {}, REPEATED);
+  }
+}
+
+/** Bank accounts that you pay. */
+export class Beneficiaries extends Resource {
+  create(request: Schemas["SavedBeneficiaryRequest"]): Promise<Schemas["SavedBeneficiary"]> {
+    return this.send(BENEFICIARIES, request);
+  }
+
+  get(reference: string): Promise<Schemas["SavedBeneficiary"]> {
+    return this.read(path(BENEFICIARIES, reference));
+  }
+
+  list(filters?: Filters<"listBeneficiaries">): Promise<Page<Schemas["SavedBeneficiary"]>> {
+    return this.page(BENEFICIARIES, filters);
+  }
+
+  /** Changes a beneficiary. `null` removes a value. */
+  async update(reference: string, changes: Schemas["BeneficiaryChangeRequest"]): Promise<Schemas["SavedBeneficiary"]> {
+    return result(await this.caller.call("PATCH", path(BENEFICIARIES, reference), { body: changes, ...REPEATED }));
+  }
+
+  /** Hides a beneficiary. Its payouts stay. */
+  async delete(reference: string): Promise<void> {
+    await this.caller.call("DELETE", path(BENEFICIARIES, reference), ONCE);
+  }
+}
+
+/** What cardholders' banks take back, and your answers. */
+export class Disputes extends Resource {
+  list(filters?: Filters<"listDisputes">): Promise<Page<Schemas["Dispute"]>> {
+    return this.page(DISPUTES, filters);
+  }
+
+  get(disputeId: string): Promise<Schemas["Dispute"]> {
+    return this.read(path(DISPUTES, disputeId));
+  }
+
+  /** Adds a text to your answer. Nothing is sent until you submit it. */
+  addEvidence(disputeId: string, request: Schemas["EvidenceRequest"]): Promise<Schemas["DisputeEvidence"]> {
+    return this.send(path(DISPUTES, disputeId, "evidence"), request, ONCE);
+  }
+
+  /** Removes a text or a file from your answer, before you submit it. */
+  async removeEvidence(disputeId: string, itemId: string): Promise<void> {
+    await this.caller.call("DELETE", path(DISPUTES, disputeId, "evidence", itemId));
+  }
+
+  /** Submits your answer, once. `leave_out` names parts of the packet that aren't sent with your evidence. */
+  submit(disputeId: string, request: Schemas["SubmitRequest"] = {}): Promise<Schemas["Dispute"]> {
+    return this.send(path(DISPUTES, disputeId, "submit"), request, REPEATED);
+  }
+
+  /** Concedes all of it, or an amount in minor units. That is final. */
+  accept(disputeId: string, request: Schemas["AcceptRequest"] = {}): Promise<Schemas["Dispute"]> {
+    return this.send(path(DISPUTES, disputeId, "accept"), request, REPEATED);
+  }
+}
+
 /** Pages on which payers pay. */
 export class PaymentLinks extends Resource {
   create(request: Schemas["LinkRequest"]): Promise<Schemas["PaymentLink"]> {
@@ -314,6 +409,37 @@ export class Events extends Resource {
   }
 }
 
+/** URLs that receive your events. */
+export class WebhookEndpoints extends Resource {
+  /** Creates an endpoint. Never repeated: if the answer is lost, list the endpoints and rotate the key. */
+  create(request: Schemas["WebhookEndpointRequest"]): Promise<Schemas["WebhookEndpointWithKey"]> {
+    return this.send(ENDPOINTS, request, ONCE);
+  }
+
+  list(filters?: Filters<"listWebhookEndpoints">): Promise<Page<Schemas["WebhookEndpoint"]>> {
+    return this.page(ENDPOINTS, filters);
+  }
+
+  get(endpointId: string): Promise<Schemas["WebhookEndpoint"]> {
+    return this.read(path(ENDPOINTS, endpointId));
+  }
+
+  /** Changes an endpoint. `null` removes its description. */
+  async update(endpointId: string, changes: Schemas["WebhookEndpointChangeRequest"]): Promise<Schemas["WebhookEndpoint"]> {
+    return result(await this.caller.call("PATCH", path(ENDPOINTS, endpointId), { body: changes, ...REPEATED }));
+  }
+
+  /** Deletes an endpoint. Its deliveries that wait are skipped. */
+  async delete(endpointId: string): Promise<void> {
+    await this.caller.call("DELETE", path(ENDPOINTS, endpointId), ONCE);
+  }
+
+  /** Rotates the signing key. Never repeated: if the answer is lost, rotate again. */
+  rotate(endpointId: string, request: Schemas["KeyRotationRequest"] = {}): Promise<Schemas["WebhookEndpointWithKey"]> {
+    return this.send(path(ENDPOINTS, endpointId, "rotate"), request, ONCE);
+  }
+}
+
 /** The log of your requests to this API. */
 export class Requests extends Resource {
   list(filters?: Filters<"listRequests">): Promise<Page<Schemas["RequestLogEntry"]>> {
@@ -340,6 +466,11 @@ export class Sandbox extends Resource {
     return this.send(`${SANDBOX}/advance`, { payment: reference, until }, ONCE);
   }
 
+  /** Has a batch checked or sent now, your server asked about it, or its wait for approval or money ended. */
+  advancePayoutBatch(reference: string): Promise<Schemas["PayoutBatch"]> {
+    return this.send(`${SANDBOX}/advance`, { payout_batch: reference }, ONCE);
+  }
+
   /** Has the next attempt of a waiting event made now. Repeat the call to make all eight. */
   advanceEvent(eventId: string): Promise<Schemas["EventRecord"]> {
     return this.send(`${SANDBOX}/advance`, { event: eventId }, ONCE);
@@ -350,12 +481,20 @@ export class Sandbox extends Resource {
     return this.send(`${SANDBOX}/advance`, { day: state }, ONCE);
   }
 
+  /** Returns what is held of a released settlement to your wallet, as if its days were over. */
+  returnReserve(settlementId: string): Promise<Schemas["ClosedDay"]> {
+    return this.send(`${SANDBOX}/advance`, { reserve: settlementId }, ONCE);
+  }
+
   /** Returns a listener, which polls for copies of your events once it has begun. */
   listener(name: string): Listener {
     return new Listener(name, path(`${SANDBOX}/listeners`, name), (...call) => this.send(...call));
   }
 
-  /** Starts an exam of your webhook receiver. For the target `client`, send its `requests` and report the answers. */
+  /**
+   * Starts an exam of your webhook receiver, by default that of your first endpoint. For the target `client`, send its
+   * `requests` and report the answers.
+   */
   exam(request: Schemas["ExamRequest"] = { target: "endpoint" }): Promise<Schemas["Exam"]> {
     return this.send(EXAMS, request, ONCE);
   }

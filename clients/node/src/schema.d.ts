@@ -15,9 +15,10 @@ export interface paths {
          * Get your balances
          * @description `available` is your wallet: released settlements less payouts and their fees. A payout is deducted
          *     when it is accepted, and returned if it fails. `pending` is what you have earned but hasn't been
-         *     released yet, less fees and refunds.
+         *     released yet, less fees, refunds and disputes. `disputed` is held for disputes that are still open.
+         *     `reserved` was held back from released settlements, and returns to your wallet on the dates that the dashboard shows.
          *
-         *     Either may be negative: `pending` if more was refunded than earned since the last settlement,
+         *     Either may be negative: `pending` if more was refunded or disputed than earned since the last settlement,
          *     `available` where payouts need no balance (the sandbox). A negative amount is deducted from the next
          *     settlement.
          */
@@ -94,6 +95,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/beneficiaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List beneficiaries
+         * @description Newest first, without deleted ones.
+         */
+        get: operations["listBeneficiaries"];
+        put?: never;
+        /**
+         * Save a beneficiary
+         * @description Its bank is asked for the holder's name. If that is another one, `status` is `name_differs`; if the bank doesn't
+         *     answer, `unverified`. Payouts name the beneficiary in `customer.beneficiary` instead of its account.
+         */
+        post: operations["createBeneficiary"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/beneficiaries/{reference}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up a beneficiary
+         * @description With what its bank said last, and when it was paid last.
+         */
+        get: operations["getBeneficiary"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a beneficiary
+         * @description It is hidden. Its payouts stay as they are, and its reference stays taken.
+         */
+        delete: operations["deleteBeneficiary"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a beneficiary
+         * @description Its name, e-mail address or note. Another name is compared with the bank's again. The account never changes:
+         *     save a new beneficiary instead.
+         */
+        patch: operations["updateBeneficiary"];
+        trace?: never;
+    };
     "/api/capabilities": {
         parameters: {
             query?: never;
@@ -109,6 +164,160 @@ export interface paths {
         get: operations["listCapabilities"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List disputes
+         * @description Every stage of a case is a dispute of its own.
+         */
+        get: operations["listDisputes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a dispute */
+        get: operations["getDispute"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept a dispute
+         * @description You concede all of it, or `amount`. That is final. An inquiry can't be accepted: refund the payment instead. Repeating
+         *     the call with the same amount returns 200 and the dispute's current state.
+         */
+        post: operations["acceptDispute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a text to your answer
+         * @description As long as the dispute awaits an answer. Nothing is sent until you submit it. Send several texts of a kind if you like.
+         */
+        post: operations["addDisputeEvidence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}/evidence/{item}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a text or a file from your answer, before you submit it */
+        delete: operations["removeDisputeEvidence"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a file to your answer
+         * @description The body is the file itself: a PDF, a PNG or a JPEG of up to 4 MiB, at most ten for a dispute. `kind` stands in the
+         *     query, the name may stand in `Content-Disposition: attachment; filename="…"`. The signature covers the body as ever.
+         */
+        post: operations["addDisputeFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}/files/{item}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a file of your answer */
+        get: operations["getDisputeFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/disputes/{id}/submit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit your answer
+         * @description Once, before `respond_by`. Your evidence is sent with a packet of what we know about the payment, less the parts in
+         *     `leave_out`. Repeating the call with the same content returns 200 and the dispute's current state.
+         */
+        post: operations["submitDispute"];
         delete?: never;
         options?: never;
         head?: never;
@@ -168,7 +377,8 @@ export interface paths {
         /**
          * Resend an event
          * @description With the same id and body, signed with your current key. Your endpoint gets one attempt, even if it is
-         *     disabled. In the sandbox, each listener that wants the event gets a further copy. The response is 409 `invalid_state` while an attempt is planned or in progress, if the event was
+         *     disabled. If a retry is planned, this is an extra attempt now, and the planned one stays. In the sandbox, each
+         *     listener that wants the event gets a further copy. The response is 409 `invalid_state` while an attempt is due or in progress, if the event was
          *     skipped or is a test event, and once its body has been purged. Don't repeat a call whose response you lost:
          *     look up the event instead.
          */
@@ -313,7 +523,8 @@ export interface paths {
          *     is no proof of payment, so look up the payment. A payment to a virtual account is `pending`, with the
          *     account number for the payer's transfer in `virtual_account_details`. With `capture: false`, the
          *     amount is only authorised, and the payment stays `pending` until you capture or void it, or 7 days
-         *     have passed.
+         *     have passed. A payout with `awaiting_approval: true` is sent once other members of your business
+         *     approve it.
          *
          *     **Test cards** (sandbox). Any name and any CVV are accepted. A test card takes precedence over the amount.
          *
@@ -400,9 +611,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel a payment that is waiting for its payer
-         * @description A payment with an open 3-D Secure page or transfer session fails with 20091. Repeating the
-         *     cancellation returns 200 and the payment's current state.
+         * Cancel a payment that is waiting for its payer, or a payout that is waiting for approval
+         * @description A payment with an open 3-D Secure page or transfer session fails with 20091, and so does a payout
+         *     that waits for approval or for your server. Repeating the cancellation returns 200 and the payment's
+         *     current state.
          */
         post: operations["cancelPayment"];
         delete?: never;
@@ -477,7 +689,8 @@ export interface paths {
          * @description Refund a payment in whole or in parts, until nothing is left. A card payment is refunded to its card,
          *     a transfer payment to its sender's account. If the bank didn't name that account, `destination` is
          *     required; if it did, `destination` isn't allowed. The amount of a pending refund counts as refunded; a
-         *     failed refund releases it.
+         *     failed refund releases it. Where a payout to `destination` would wait for approval, the refund is refused:
+         *     send a payout instead.
          *
          *     Refunds of card payments follow the first table, those of transfer payments the second.
          *
@@ -523,6 +736,135 @@ export interface paths {
          * @description The payment fails with 20090. Repeating the void returns 200 and the payment's current state.
          */
         post: operations["voidPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payout-batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List payout batches
+         * @description Newest first, with the numbers and sums of their payouts in each state.
+         */
+        get: operations["listPayoutBatches"];
+        put?: never;
+        /**
+         * Create a payout batch
+         * @description Nothing is sent yet: the banks are asked for the holders' names, then `status` is `ready` or `needs_correction`.
+         *     All errors of all payouts are reported at once, such as `payouts.3.amount`, and a batch with errors stores nothing.
+         *     The body may have up to 1 MiB.
+         */
+        post: operations["createPayoutBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payout-batches/{reference}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up a payout batch
+         * @description With the numbers and sums of its payouts in each state.
+         */
+        get: operations["getPayoutBatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payout-batches/{reference}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a payout batch
+         * @description Releases a `ready` batch, or asks other members for approval where your business wants that. Every payout whose
+         *     status is not `ok` needs a reason in `accept`. Repeating the call changes nothing.
+         */
+        post: operations["approvePayoutBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payout-batches/{reference}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a payout batch
+         * @description Payouts that are not sent yet become `cancelled`. Those that were sent go on, and the batch ends `cancelled` once
+         *     they are final. Repeating the call changes nothing.
+         */
+        post: operations["cancelPayoutBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payout-batches/{reference}/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the payouts of a batch
+         * @description In the order of the file, with what the checks found, and the payout once it is sent.
+         */
+        get: operations["listBatchPayouts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payout-batches/{reference}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry the failed payouts of a batch
+         * @description Makes a new batch of them, with `-r1` after its reference and theirs. Unknown, pending and returned payouts are
+         *     never in it. The same retry again returns the batch that it made.
+         */
+        post: operations["retryPayoutBatch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -583,8 +925,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Advance a payment, an event or the business day (sandbox)
-         * @description Send exactly one of `payment`, `event` and `day`.
+         * Advance a payment, a payout batch, an event, the business day or a reserve (sandbox)
+         * @description Send exactly one of `payment`, `payout_batch`, `event`, `day` and `reserve`.
          *
          *     **`payment`** makes the next event that the payment is waiting for happen now, with all its usual effects. The
          *     response is the payment, and `advanced` is the event:
@@ -594,11 +936,23 @@ export interface paths {
          *     - `session`: the session of the virtual account expired (20068)
          *     - `question`: the acquirer or bank was queried for a lost answer: of the payment, a capture, void, refund or reversal
          *     - `return`: the bank returned a successful payout to account `0000000096`
+         *     - `approval`: the payout was not approved within 72 hours (20092)
+         *     - `server`: your server was asked about the payout. Repeat the call until its attempts are used up (20092)
+         *     - `dispute`: a successful card payment whose amount ends in 77 was disputed as `fraudulent`. Call it again, and the
+         *       dispute expires; after you have submitted your answer, the last text of evidence that is exactly `win`, `lose` or
+         *       `escalate` decides it
          *     - `watch`: with `until` only
+         *
+         *     `payment` may also be our `id` of the payment, or the `id` or case number of one of its disputes: then that case is
+         *     advanced. Otherwise the newest open dispute is.
          *
          *     With `"until": "watch"`, a card payment that its acquirer doesn't know fails now (20030) instead of after 30 minutes,
          *     and is watched for 7 days. Repeat the call to have the acquirer queried again: a charge that it finds is voided or
          *     refunded. The sandbox's own acquirer always knows its payments, so this needs another one (`RAILS`).
+         *
+         *     **`payout_batch`** has the accounts of a batch checked now, sends a scheduled one now, asks your server about it
+         *     again, and ends the 72 hours for its approval and the 24 hours in which the rest waits for money. A batch that waits
+         *     for nothing stays as it is. The response is the batch.
          *
          *     **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
          *     event then ends `dead`. The response is the event after the attempt, and takes at least one second. If your
@@ -607,6 +961,11 @@ export interface paths {
          *     **`day`** puts every successful payment that has no settlement batch into batches of its business day, today
          *     included, and moves these batches to `pending`, `approved`, `released` or `rejected`. The response has the new
          *     batches and your balances. Call it again to settle later payments of the same day; without any, `batches` is empty.
+         *     A change of your settlement account has then waited long enough. After `released`, your schedule pays out, whatever
+         *     day it is: the batches have `payout_reference`.
+         *
+         *     **`reserve`** returns what was held back of a released settlement, as if its days were over. The response has the
+         *     settlement and your balances. While you owe, nothing is returned (409 `invalid_state`).
          *
          *     Of simultaneous calls, one advances the payment or the event. If nothing can be advanced, the response is 409
          *     `invalid_state`.
@@ -630,7 +989,7 @@ export interface paths {
         /**
          * Examine a webhook receiver (sandbox)
          * @description Sends your receiver about thirty requests: genuine events, forgeries, and events that are unusual but legal.
-         *     With the target `endpoint`, the service sends them to your webhook URL. With `client`, the answer has the
+         *     With the target `endpoint`, the service sends them to a webhook endpoint, by default your first one. With `client`, the answer has the
          *     `requests`, signed with the key of one of your listeners: send them from your own machine, and report the
          *     answers within two minutes.
          *
@@ -874,7 +1233,8 @@ export interface paths {
         /**
          * Return an unapplied transfer to its sender
          * @description The return is a payout without a fee: look it up by `return_reference`. If the bank refuses that
-         *     payout, the money is in your wallet.
+         *     payout, the transfer is unapplied and open again. A return to a `destination` waits for approval where
+         *     payouts of your business do: the payout then has `awaiting_approval: true`.
          *
          *     Needs a key with full access. Your business must also allow API keys to decide about unapplied transfers, which is off
          *     by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the
@@ -971,6 +1331,83 @@ export interface paths {
          *     too: `message` says that it was booked as unapplied.
          */
         post: operations["simulateTransfer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhook-endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints
+         * @description Oldest first, without deleted ones. The first is the one that the dashboard's settings show.
+         */
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description The answer has its signing key, which is never shown again. If you lost the answer, the same call is 409
+         *     `url_taken` with the endpoint's id in `existing`: rotate its key. A business has up to ten endpoints. Owners
+         *     receive an email; they can forbid keys to add endpoints (403 `key_may_not_decide`).
+         */
+        post: operations["createWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhook-endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look up a webhook endpoint
+         * @description Without its signing key.
+         */
+        get: operations["getWebhookEndpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description Its deliveries that wait are skipped. Your first endpoint can't be deleted (409 `invalid_state`): disable it
+         *     instead.
+         */
+        delete: operations["deleteWebhookEndpoint"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook endpoint
+         * @description The next attempt of every delivery uses the new URL. Another version changes the events that are recorded from
+         *     then on. Owners receive an email about another URL.
+         */
+        patch: operations["updateWebhookEndpoint"];
+        trace?: never;
+    };
+    "/api/webhook-endpoints/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the signing key of a webhook endpoint
+         * @description The answer has the new key, which is never shown again. Until the overlap ends, requests carry the old key's
+         *     signature too, in `X-Service-Signature-Previous`. A rotation inside an overlap drops the oldest key.
+         */
+        post: operations["rotateWebhookKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1179,9 +1616,178 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "account.active": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A static virtual account that was created as `inactive` has its number.
+         * @description Sent to endpoints that are subscribed to `account`.
+         */
+        post: operations["receiveAccountActive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The bank refuses to open a static virtual account.
+         * @description Sent to endpoints that are subscribed to `account`.
+         */
+        post: operations["receiveAccountFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout_batch.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Each payout of a batch is final.
+         * @description Sent to endpoints that are subscribed to `payout_batch`.
+         */
+        post: operations["receivePayoutBatchCompleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.opened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A cardholder's bank disputes a payment.
+         * @description Sent to endpoints that are subscribed to `dispute`.
+         */
+        post: operations["receiveDisputeOpened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * You submitted your answer to a dispute, its deadline changed, or part of it was given back later.
+         * @description Sent to endpoints that are subscribed to `dispute`.
+         */
+        post: operations["receiveDisputeUpdated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.due_soon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Half, or three quarters, of the time to answer a dispute are over.
+         * @description Sent to endpoints that are subscribed to `dispute`.
+         */
+        post: operations["receiveDisputeDueSoon"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A dispute ended.
+         * @description Sent to endpoints that are subscribed to `dispute`.
+         */
+        post: operations["receiveDisputeClosed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "balance.adjusted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Staff debited your wallet, for example to correct it.
+         * @description Sent to endpoints that are subscribed to `balance`.
+         */
+        post: operations["receiveBalanceAdjusted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
+        /** @description How much of the dispute you concede. */
+        AcceptRequest: {
+            /**
+             * Format: int64
+             * @description Minor units that you concede. By default all. The rest comes back to you.
+             * @example 20000
+             */
+            amount?: number;
+        };
         /** @description The holder of a virtual account. */
         AccountHolder: {
             /**
@@ -1190,12 +1796,12 @@ export interface components {
              */
             name: string;
             /**
-             * @description The number to transfer to. Of a dynamic account that of its open session while exactly one is open, and empty otherwise.
+             * @description The number to transfer to. Of a dynamic account that of its open session while exactly one is open, and empty otherwise. Of a static one empty until its bank has opened it.
              * @example 1000000014
              */
             account_number: string;
             /**
-             * @description The bank that hosts it.
+             * @description The bank that hosts it; empty if GET /api/banks doesn't list it.
              * @example 035
              */
             bank_code: string;
@@ -1264,7 +1870,7 @@ export interface components {
         /** @description The payment to advance. */
         AdvancePaymentRequest: {
             /**
-             * @description Your reference of the payment, payout or card check.
+             * @description Your reference of the payment, payout or card check, our id of it, or the id or case number of one of its disputes.
              * @example order-1047
              */
             payment: string;
@@ -1275,9 +1881,26 @@ export interface components {
              */
             until?: "watch";
         };
-        AdvanceRequest: components["schemas"]["AdvancePaymentRequest"] | components["schemas"]["AdvanceEventRequest"] | components["schemas"]["AdvanceDayRequest"];
+        /** @description The payout batch to advance. */
+        AdvancePayoutBatchRequest: {
+            /**
+             * @description Your reference of the payout batch.
+             * @example suppliers-48
+             */
+            payout_batch: string;
+        };
+        AdvanceRequest: components["schemas"]["AdvancePaymentRequest"] | components["schemas"]["AdvancePayoutBatchRequest"] | components["schemas"]["AdvanceEventRequest"] | components["schemas"]["AdvanceDayRequest"] | components["schemas"]["AdvanceReserveRequest"];
+        /** @description The settlement whose reserve is returned. */
+        AdvanceReserveRequest: {
+            /**
+             * Format: uuid
+             * @description The `id` of a released settlement with `reserved`.
+             * @example 01980a5e-9440-7c00-8000-000000000004
+             */
+            reserve: string;
+        };
         /** @description What was advanced. */
-        AdvanceResult: components["schemas"]["AdvancedPayment"] | components["schemas"]["EventRecord"] | components["schemas"]["ClosedDay"];
+        AdvanceResult: components["schemas"]["AdvancedPayment"] | components["schemas"]["PayoutBatch"] | components["schemas"]["EventRecord"] | components["schemas"]["ClosedDay"];
         /** @description The payment as it is now, and what happened. */
         AdvancedPayment: {
             /**
@@ -1313,7 +1936,7 @@ export interface components {
              */
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
+             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled; `20092` Payout rejected.
              * @example 10000
              */
             response_code: string;
@@ -1370,6 +1993,11 @@ export interface components {
              */
             currency: string;
             /**
+             * @description `true` while a payout waits for approval by other members of your business.
+             * @example true
+             */
+            awaiting_approval?: boolean;
+            /**
              * Format: date-time
              * @description When it was created.
              * @example 2026-01-31T08:00:00.000Z
@@ -1387,6 +2015,18 @@ export interface components {
              */
             fee?: number;
             /**
+             * Format: int64
+             * @description Tax on the fee, charged in addition to it. Payments and payouts. Present if above zero.
+             * @example 50000
+             */
+            fee_tax?: number;
+            /**
+             * Format: int64
+             * @description Stamp duty on the amount, charged in addition to the fee. Payouts. Present if above zero.
+             * @example 50000
+             */
+            stamp_duty?: number;
+            /**
              * @description Payments.
              * @example none
              */
@@ -1401,7 +2041,17 @@ export interface components {
              * @example Ada Books
              */
             merchant_descriptor?: string;
-            /** @description The card. Card payments and card checks. */
+            /**
+             * @description The card. Card payments and card checks. Entered on the provider's page: once it is paid.
+             * @example {
+             *       "type": "card",
+             *       "card_type": "VISA",
+             *       "card_bin": "408408",
+             *       "card_last4": "4081",
+             *       "expiry_month": "12",
+             *       "expiry_year": "2035"
+             *     }
+             */
             source?: components["schemas"]["CardShown"];
             /** @description The account that the payer transfers to. Virtual accounts. */
             virtual_account_details?: components["schemas"]["TransferDetails"];
@@ -1424,6 +2074,14 @@ export interface components {
              */
             total_amount_refunded?: number;
             /**
+             * Format: int64
+             * @description Held for open disputes or lost in ended ones; it can't be refunded. Present if above zero.
+             * @example 50000
+             */
+            amount_disputed?: number;
+            /** @description Its disputes, oldest first. Present if there are any. */
+            disputes?: components["schemas"]["PaymentDispute"][];
+            /**
              * Format: uri
              * @description Send the payer here for 3-D Secure. While the challenge is open.
              * @example https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8
@@ -1435,6 +2093,11 @@ export interface components {
             customer?: components["schemas"]["Customer"];
             /** @description The part of a successful payout that the bank has returned. Its status stays `success`. */
             reversal?: components["schemas"]["Reversal"];
+            /**
+             * @description What the payout is for. Present if you said so.
+             * @example salary
+             */
+            purpose?: components["schemas"]["PayoutPurpose"];
             /**
              * @description Your free text. Present if you sent any.
              * @example Two books
@@ -1463,7 +2126,7 @@ export interface components {
              * @example challenge
              * @enum {string}
              */
-            advanced: "challenge" | "authorisation" | "session" | "question" | "return" | "watch";
+            advanced: "challenge" | "authorisation" | "session" | "question" | "return" | "approval" | "server" | "dispute" | "watch";
         };
         /** @description The amounts that the payer may choose, minor units. */
         AmountRange: {
@@ -1511,6 +2174,23 @@ export interface components {
              */
             suggested?: number[];
         };
+        /** @description Release a batch. Has no required fields. */
+        ApproveRequest: {
+            /**
+             * @description The reason why an item is paid although the checks found something, by the item's reference.
+             * @example {
+             *       "wk48-03": "Registered trading name"
+             *     }
+             */
+            accept?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `true` releases a batch that is larger than the balance: items are paid in the order of the file.
+             * @example true
+             */
+            as_far_as_balance?: boolean;
+        };
         /** @description What you have in one currency, in minor units. */
         Balance: {
             /**
@@ -1530,6 +2210,18 @@ export interface components {
              * @example 49250
              */
             pending: number;
+            /**
+             * Format: int64
+             * @description Held for open disputes. Present if not zero.
+             * @example 50000
+             */
+            disputed?: number;
+            /**
+             * Format: int64
+             * @description Held back from released settlements, and returned to your wallet later. Present if not zero.
+             * @example 50000
+             */
+            reserved?: number;
         };
         /** @description Every currency. */
         BalanceList: {
@@ -1587,23 +2279,47 @@ export interface components {
              */
             bank_code: string;
         };
-        /** @description The recipient of the payout. */
+        /** @description Change a beneficiary. Save a new one for another account. */
+        BeneficiaryChangeRequest: {
+            /**
+             * @description The holder's name. Compared with the one that the bank has.
+             * @example Kano Dye Works
+             */
+            name?: string;
+            /**
+             * Format: email
+             * @description E-mail address; `null` removes it.
+             * @example ada@shop.example
+             */
+            email?: string | null;
+            /**
+             * @description A note of yours; `null` removes it.
+             * @example Pays for indigo
+             */
+            note?: string | null;
+        };
+        /** @description The recipient of the payout: an account with the name of its holder, or a saved beneficiary. */
         BeneficiaryRequest: {
             /**
-             * @description Full name of the account's holder.
+             * @description Full name of the account's holder. Required without `beneficiary`.
              * @example Ada Obi
              */
-            name: string;
+            name?: string;
             /**
-             * @description Exactly 10 digits.
+             * @description Exactly 10 digits. Required without `beneficiary`.
              * @example 0123456789
              */
-            account_number: string;
+            account_number?: string;
             /**
-             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
+             * @description `code` or `nip_code` of a bank listed by GET /api/banks. Required without `beneficiary`.
              * @example 058
              */
-            bank_code: string;
+            bank_code?: string;
+            /**
+             * @description The reference of a saved beneficiary, instead of its name, account number and bank code.
+             * @example kano-dye-works
+             */
+            beneficiary?: string;
             /**
              * @description Your reference of the customer.
              * @example customer-7
@@ -1772,7 +2488,7 @@ export interface components {
              */
             partial_refunds?: boolean;
             /**
-             * @description `on_request`: with `3ds.enabled`. `never`: not available. `provider_decides`: it can't be requested.
+             * @description `on_request`: with `3ds.enabled`. `never`: not available. `provider_decides`: it can't be requested; `3ds.enabled` is refused unless an owner accepts that in Settings.
              * @example on_request
              */
             three_d_secure?: string;
@@ -2097,9 +2813,9 @@ export interface components {
              */
             previous: string | null;
         };
-        /** @description What was settled, and your balances afterwards. */
+        /** @description What was settled or returned from the reserve, and your balances afterwards. */
         ClosedDay: {
-            /** @description The new settlement batches. */
+            /** @description The new settlement batches, or the one of the reserve. */
             batches: components["schemas"]["Settlement"][];
             /** @description Every currency. */
             balance: components["schemas"]["Balance"][];
@@ -2215,6 +2931,184 @@ export interface components {
              * @example 058
              */
             bank_code: string;
+        };
+        /** @description One stage of a case in which a cardholder's bank disputes a card payment. A later stage is another dispute. */
+        Dispute: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the dispute.
+             * @example 01980a5e-b370-7c00-8000-000000000007
+             */
+            id: string;
+            /**
+             * @description The acquirer's number of the case, the same in all stages.
+             * @example CB-2026-000417
+             */
+            case_number: string;
+            /**
+             * @description `inquiry` is a question and moves no money.
+             * @example chargeback
+             */
+            stage: components["schemas"]["DisputeStage"];
+            /**
+             * @description `accepted`, `expired`, `won`, `lost` and `withdrawn` are final.
+             * @example needs_response
+             */
+            status: components["schemas"]["DisputeStatus"];
+            /**
+             * @description What the cardholder says.
+             * @example fraudulent
+             * @enum {string}
+             */
+            reason: "fraudulent" | "duplicate" | "product_not_received" | "product_unacceptable" | "credit_not_processed" | "subscription_cancelled" | "unrecognised" | "amount_differs" | "general";
+            /**
+             * @description The card network's own code.
+             * @example 10.4
+             */
+            network_reason?: string;
+            /**
+             * Format: int64
+             * @description The disputed amount, minor units. Held while the dispute is open, except in an inquiry.
+             * @example 50000
+             */
+            amount: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * Format: int64
+             * @description What the dispute costs you, minor units.
+             * @example 0
+             */
+            fee: number;
+            /**
+             * @description Your reference of the payment.
+             * @example order-1042
+             */
+            payment_reference: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the payment.
+             * @example 01980a5e-7b00-7c00-8000-000000000001
+             */
+            payment_id: string;
+            /**
+             * Format: date-time
+             * @description When the cardholder's bank opened it.
+             * @example 2026-02-05T08:00:00.000Z
+             */
+            opened_at: string;
+            /**
+             * Format: date-time
+             * @description Answer before this time. Omitted if there is no deadline.
+             * @example 2026-02-12T08:00:00.000Z
+             */
+            respond_by?: string;
+            /**
+             * Format: date-time
+             * @description When it ended. Once it is final.
+             * @example 2026-02-20T08:00:00.000Z
+             */
+            resolved_at?: string;
+            /**
+             * Format: int64
+             * @description What comes back to you, minor units. Once it is final.
+             * @example 50000
+             */
+            outcome_amount?: number;
+            /**
+             * Format: uuid
+             * @description The dispute of the stage before.
+             * @example 01980a5e-b370-7c00-8000-000000000006
+             */
+            previous?: string;
+            /**
+             * @description Refunds and other disputes of the payment had left less than the disputed amount.
+             * @example false
+             */
+            already_refunded: boolean;
+            /**
+             * @description What you have added to your answer.
+             * @example []
+             */
+            evidence: components["schemas"]["DisputeEvidence"][];
+            /**
+             * Format: date-time
+             * @description When we received it.
+             * @example 2026-02-05T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             * @example 2026-02-05T08:00:00.000Z
+             */
+            updated_at: string;
+        };
+        /** @description A text or a file of your answer. A text has `text`, a file has `name`, `type`, `size` and `sha256`. */
+        DisputeEvidence: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the item.
+             * @example 01980a5e-b370-7c00-8000-000000000008
+             */
+            id: string;
+            /**
+             * @description What it shows.
+             * @example receipt
+             */
+            kind: components["schemas"]["EvidenceKind"];
+            /**
+             * @description The text.
+             * @example Handed over to Ada Obi on 3 February.
+             */
+            text?: string;
+            /**
+             * @description The file's name.
+             * @example receipt.pdf
+             */
+            name?: string;
+            /**
+             * @description The file's type, by its content.
+             * @example application/pdf
+             * @enum {string}
+             */
+            type?: "application/pdf" | "image/png" | "image/jpeg";
+            /**
+             * @description Bytes of the file.
+             * @example 1
+             */
+            size?: number;
+            /**
+             * @description SHA-256 of the file, hex.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            sha256?: string;
+            /**
+             * Format: date-time
+             * @description When it was added.
+             * @example 2026-02-05T10:00:00.000Z
+             */
+            created_at: string;
+        };
+        /** @description A page of disputes, newest first. */
+        DisputeList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["Dispute"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
         };
         /** @description An account with a new number for each payment. */
         DynamicAccountRequest: {
@@ -2388,10 +3282,22 @@ export interface components {
         EventInDetail: {
             /**
              * Format: uuid
-             * @description Our identifier of the event.
+             * @description Our identifier of the delivery, by which it is looked up and resent. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
+            /**
+             * Format: uuid
+             * @description The webhook endpoint that it is sent to.
+             * @example 7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11
+             */
+            endpoint_id: string;
             /**
              * @description What happened.
              * @example payment.success
@@ -2444,10 +3350,22 @@ export interface components {
         EventRecord: {
             /**
              * Format: uuid
-             * @description Our identifier of the event.
+             * @description Our identifier of the delivery, by which it is looked up and resent. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
+            /**
+             * Format: uuid
+             * @description The webhook endpoint that it is sent to.
+             * @example 7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11
+             */
+            endpoint_id: string;
             /**
              * @description What happened.
              * @example payment.success
@@ -2513,7 +3431,7 @@ export interface components {
              * @example transaction
              * @enum {string}
              */
-            type: "transaction" | "refund" | "transfer" | "settlement";
+            type: "transaction" | "refund" | "transfer" | "settlement" | "virtual_account" | "payout_batch" | "dispute" | "journal";
             /**
              * Format: uuid
              * @description Its identifier.
@@ -2521,7 +3439,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description Your reference of the payment, payout or refund; else null.
+             * @description Your reference of the payment, payout, refund or virtual account, of a dispute its payment's; else null.
              * @example order-1042
              */
             reference: string | null;
@@ -2530,6 +3448,19 @@ export interface components {
              * @example payment
              */
             request_type: components["schemas"]["RequestType"] | null;
+        };
+        /** @description A text of your answer. */
+        EvidenceRequest: {
+            /**
+             * @description What it shows.
+             * @example delivery
+             */
+            kind: components["schemas"]["EvidenceKind"];
+            /**
+             * @description What you want the cardholder's bank to read. Card numbers are masked.
+             * @example Handed over to Ada Obi on 3 February.
+             */
+            text: string;
         };
         /** @description An exam of your webhook receiver. It is `passed` if no probe `failed`. */
         Exam: {
@@ -2544,6 +3475,12 @@ export interface components {
              * @example endpoint
              */
             target: components["schemas"]["ExamTarget"];
+            /**
+             * Format: uuid
+             * @description `endpoint`: the webhook endpoint that is examined.
+             * @example 7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11
+             */
+            endpoint_id?: string;
             /**
              * @description `client`: the listener whose key signs the requests.
              * @example laptop
@@ -2676,7 +3613,7 @@ export interface components {
         /** @description What to examine. */
         ExamRequest: {
             /**
-             * @description `endpoint`: the service sends the requests to your webhook URL. `client`: your tool sends them.
+             * @description `endpoint`: the service sends the requests to your webhook endpoint. `client`: your tool sends them.
              * @example client
              */
             target: components["schemas"]["ExamTarget"];
@@ -2685,6 +3622,12 @@ export interface components {
              * @example ada-laptop
              */
             listener?: string;
+            /**
+             * Format: uuid
+             * @description `endpoint`: the webhook endpoint to examine. By default your first one.
+             * @example 01980a5e-b370-7c00-8000-000000000001
+             */
+            endpoint_id?: string;
         };
         /** @description The result of a probe, with the request and the answer that decided it. */
         ExamResult: {
@@ -2767,6 +3710,14 @@ export interface components {
              * @example 28800
              */
             maximum: number;
+        };
+        /** @description How a signing key is rotated. Has no required fields. */
+        KeyRotationRequest: {
+            /**
+             * @description Hours in which the old key signs beside the new one: 0, the default, to 72. In the sandbox also fractions.
+             * @example 24
+             */
+            overlap_hours?: number;
         };
         /** @description A capture or void that the acquirer declined. The authorisation is unchanged, and you can try again. */
         LastOperation: {
@@ -3146,7 +4097,7 @@ export interface components {
              * @example payout_accepted
              * @enum {string}
              */
-            kind: "payout_accepted" | "payout_failed" | "payout_reversed" | "settlement_released" | "unapplied_out" | "top_up";
+            kind: "payout_accepted" | "payout_failed" | "payout_reversed" | "settlement_released" | "reserve_held" | "reserve_returned" | "unapplied_out" | "tax" | "top_up" | "journal";
             /**
              * Format: int64
              * @description Minor units: above zero into the wallet, below zero out of it.
@@ -3165,10 +4116,15 @@ export interface components {
              */
             currency: string;
             /**
-             * @description Your reference of the payout; else the id of the settlement, unapplied transfer or top-up.
+             * @description Your reference of the payout, also of its tax; else the id of the settlement, unapplied transfer, top-up or journal.
              * @example salary-2026-01
              */
             reference: string;
+            /**
+             * @description Why staff booked a `journal`, in plain words.
+             * @example Correction: Fee charged twice
+             */
+            reason?: string;
             /**
              * Format: date-time
              * @description When it was booked.
@@ -3259,7 +4215,7 @@ export interface components {
              */
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled.
+             * @description Outcome code: `10000` Payment completed; `10001` Processing; `20005` Declined - Do not honour; `20030` Declined - Unspecified failure; `20041` Declined - Lost Card; `20043` Declined - Stolen Card, Pick up; `20051` Declined - Not sufficient funds; `20054` Declined - Expired card; `20083` Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined - Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture; `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled; `20092` Payout rejected.
              * @example 10000
              */
             response_code: string;
@@ -3316,6 +4272,11 @@ export interface components {
              */
             currency: string;
             /**
+             * @description `true` while a payout waits for approval by other members of your business.
+             * @example true
+             */
+            awaiting_approval?: boolean;
+            /**
              * Format: date-time
              * @description When it was created.
              * @example 2026-01-31T08:00:00.000Z
@@ -3333,6 +4294,18 @@ export interface components {
              */
             fee?: number;
             /**
+             * Format: int64
+             * @description Tax on the fee, charged in addition to it. Payments and payouts. Present if above zero.
+             * @example 50000
+             */
+            fee_tax?: number;
+            /**
+             * Format: int64
+             * @description Stamp duty on the amount, charged in addition to the fee. Payouts. Present if above zero.
+             * @example 50000
+             */
+            stamp_duty?: number;
+            /**
              * @description Payments.
              * @example none
              */
@@ -3347,7 +4320,17 @@ export interface components {
              * @example Ada Books
              */
             merchant_descriptor?: string;
-            /** @description The card. Card payments and card checks. */
+            /**
+             * @description The card. Card payments and card checks. Entered on the provider's page: once it is paid.
+             * @example {
+             *       "type": "card",
+             *       "card_type": "VISA",
+             *       "card_bin": "408408",
+             *       "card_last4": "4081",
+             *       "expiry_month": "12",
+             *       "expiry_year": "2035"
+             *     }
+             */
             source?: components["schemas"]["CardShown"];
             /** @description The account that the payer transfers to. Virtual accounts. */
             virtual_account_details?: components["schemas"]["TransferDetails"];
@@ -3370,6 +4353,14 @@ export interface components {
              */
             total_amount_refunded?: number;
             /**
+             * Format: int64
+             * @description Held for open disputes or lost in ended ones; it can't be refunded. Present if above zero.
+             * @example 50000
+             */
+            amount_disputed?: number;
+            /** @description Its disputes, oldest first. Present if there are any. */
+            disputes?: components["schemas"]["PaymentDispute"][];
+            /**
              * Format: uri
              * @description Send the payer here for 3-D Secure. While the challenge is open.
              * @example https://pay.example/3ds/5d2Vk_V7IXLl_lke93joezePD3MxfuB8
@@ -3381,6 +4372,11 @@ export interface components {
             customer?: components["schemas"]["Customer"];
             /** @description The part of a successful payout that the bank has returned. Its status stays `success`. */
             reversal?: components["schemas"]["Reversal"];
+            /**
+             * @description What the payout is for. Present if you said so.
+             * @example salary
+             */
+            purpose?: components["schemas"]["PayoutPurpose"];
             /**
              * @description Your free text. Present if you sent any.
              * @example Two books
@@ -3404,6 +4400,31 @@ export interface components {
             completed_at?: string;
             /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
             warnings?: components["schemas"]["Warning"][];
+        };
+        /** @description A dispute of a payment, in short. */
+        PaymentDispute: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the dispute.
+             * @example 01980a5e-b370-7c00-8000-000000000007
+             */
+            id: string;
+            /**
+             * @description Its stage.
+             * @example chargeback
+             */
+            stage: components["schemas"]["DisputeStage"];
+            /**
+             * @description Its status.
+             * @example needs_response
+             */
+            status: components["schemas"]["DisputeStatus"];
+            /**
+             * Format: int64
+             * @description The disputed amount, minor units.
+             * @example 50000
+             */
+            amount: number;
         };
         /** @description A payment link: what is paid for, how much, how often and until when. */
         PaymentLink: {
@@ -3592,6 +4613,318 @@ export interface components {
              */
             previous: string | null;
         };
+        /** @description Payouts that are checked, approved and sent together. */
+        PayoutBatch: {
+            /**
+             * Format: uuid
+             * @description Our identifier.
+             * @example 01980a5e-b370-7c00-8000-000000000031
+             */
+            id: string;
+            /**
+             * @description Your reference.
+             * @example suppliers-48
+             */
+            reference: string;
+            /**
+             * @description What it pays for.
+             * @example Suppliers, week 48
+             */
+            title: string;
+            /**
+             * @description `completed` and `cancelled` are final.
+             * @example checking
+             */
+            status: components["schemas"]["PayoutBatchStatus"];
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description How many items are in each state. States without items are left out.
+             * @example {
+             *       "success": 11,
+             *       "failed": 1
+             *     }
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * @description The sum of the items in each state, minor units.
+             * @example {
+             *       "success": 114560000,
+             *       "failed": 9500000
+             *     }
+             */
+            sums: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description What the payouts cost beside their amounts, if all of them are paid.
+             * @example 52500
+             */
+            fees: number;
+            /**
+             * Format: int64
+             * @description Taxes on these fees, and stamp duty. Present if above zero.
+             * @example 50000
+             */
+            taxes?: number;
+            /**
+             * Format: int64
+             * @description What your balance has for payouts now.
+             * @example 291482000
+             */
+            available: number;
+            /**
+             * Format: int64
+             * @description What the balance lacks for the items that are not sent yet, with their fees and taxes.
+             * @example 0
+             */
+            missing: number;
+            /**
+             * Format: date-time
+             * @description When it is sent, if you said so.
+             * @example 2030-05-02T08:00:00.000Z
+             */
+            run_at?: string;
+            /**
+             * @description Why it is not sent at the moment.
+             * @example The balance is too low.
+             */
+            waits_for?: string;
+            /**
+             * @description The batch whose failed items it repeats.
+             * @example suppliers-47
+             */
+            retry_of?: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was released.
+             * @example 2026-01-31T08:05:00.000Z
+             */
+            approved_at?: string;
+            /**
+             * Format: date-time
+             * @description When each item was final.
+             * @example 2026-01-31T08:06:00.000Z
+             */
+            completed_at?: string;
+        };
+        /** @description Who is paid. */
+        PayoutBatchCustomer: {
+            /**
+             * @description The reference of the saved beneficiary that you named.
+             * @example kano-dye-works
+             */
+            beneficiary?: string;
+            /**
+             * @description The name that you gave.
+             * @example Kano Dye Works
+             */
+            name: string;
+            /**
+             * @description The account number.
+             * @example 0690213447
+             */
+            account_number: string;
+            /**
+             * @description The bank's `code`.
+             * @example 044
+             */
+            bank_code: string;
+            /**
+             * @description The bank's name.
+             * @example Access Bank
+             */
+            bank_name: string;
+            /**
+             * @description The holder's name as the bank said.
+             * @example KANO DYE WORKS LTD
+             */
+            account_name?: string;
+        };
+        /** @description A payout of a batch. */
+        PayoutBatchItem: {
+            /**
+             * @description Your reference, which is the payout's.
+             * @example wk48-01
+             */
+            reference: string;
+            /**
+             * Format: int64
+             * @description Minor units.
+             * @example 24500000
+             */
+            amount: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description What the checks found; once it is sent, the payout's status.
+             * @example checking
+             * @enum {string}
+             */
+            status: "checking" | "ok" | "name_differs" | "unverified" | "unknown_account" | "duplicate" | "over_limit" | "held" | "cancelled" | "pending" | "success" | "failed";
+            /** @description Who is paid. */
+            customer: components["schemas"]["PayoutBatchCustomer"];
+            /**
+             * @description Free text.
+             * @example Indigo, week 48
+             */
+            narration?: string;
+            /**
+             * @description What the payout is for. Present if you said so.
+             * @example salary
+             */
+            purpose?: components["schemas"]["PayoutPurpose"];
+            /**
+             * @description Your own keys and values, as you sent them. Present if you sent any.
+             * @example {
+             *       "order": "1042",
+             *       "shop": "Lagos"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * @description The payout or item with the same account and amount.
+             * @example wk48-02
+             */
+            duplicate_of?: string;
+            /**
+             * @description What is wrong.
+             * @example The bank has no account with this number.
+             */
+            problem?: string;
+            /**
+             * @description Why it is paid although the checks found something.
+             * @example Registered trading name
+             */
+            accepted_reason?: string;
+            /** @description The payout, once it is sent. */
+            payout?: components["schemas"]["Payment"];
+        };
+        /** @description A page of the payouts of a batch, in the order of the file. */
+        PayoutBatchItemList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["PayoutBatchItem"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, later ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description A page of payout batches, newest first. */
+        PayoutBatchList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["PayoutBatch"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description Create a payout batch. */
+        PayoutBatchRequest: {
+            /**
+             * @description Your unique reference of the batch, up to 90 characters, and its idempotency key.
+             * @example suppliers-48
+             */
+            reference: string;
+            /**
+             * @description What it pays for.
+             * @example Suppliers, week 48
+             */
+            title: string;
+            /**
+             * @description 1 to 1,000 payouts in one currency, paid in this order.
+             * @example [
+             *       {
+             *         "reference": "wk48-01",
+             *         "amount": 24500000,
+             *         "currency": "NGN",
+             *         "customer": {
+             *           "name": "Kano Dye Works",
+             *           "account_number": "0690213447",
+             *           "bank_code": "044"
+             *         }
+             *       }
+             *     ]
+             */
+            payouts: {
+                /**
+                 * @description Your unique reference of the payout, up to 90 characters. Taken when the batch is stored.
+                 * @example wk48-01
+                 */
+                reference: string;
+                /**
+                 * Format: int64
+                 * @description Minor units.
+                 * @example 24500000
+                 */
+                amount: number;
+                /**
+                 * @description ISO 4217, and enabled for your business (by default NGN and USD). A payout's must be the bank's.
+                 * @example NGN
+                 */
+                currency: string;
+                /** @description The beneficiary. */
+                customer: components["schemas"]["BeneficiaryRequest"];
+                /**
+                 * @description Free text.
+                 * @example Indigo, week 48
+                 */
+                narration?: string;
+                /**
+                 * @description What the payout is for.
+                 * @example supplier
+                 */
+                purpose?: components["schemas"]["PayoutPurpose"];
+                /**
+                 * @description Your own keys and values: at most 20 keys of 1 to 40 characters, each with a string of up to 500. Returned unchanged in responses and webhooks, and compared when a request is repeated. Search the dashboard by `key=value`.
+                 * @example {
+                 *       "order": "1042",
+                 *       "shop": "Lagos"
+                 *     }
+                 */
+                metadata?: {
+                    [key: string]: string;
+                };
+            }[];
+            /**
+             * Format: date-time
+             * @description When it is sent, up to 30 days ahead. Default: once it is approved.
+             * @example 2030-05-02T08:00:00Z
+             */
+            run_at?: string;
+        };
         /** @description Pay out to a bank account. */
         PayoutRequest: {
             /**
@@ -3644,6 +4977,11 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * @description What the payout is for.
+             * @example salary
+             */
+            purpose?: components["schemas"]["PayoutPurpose"];
         };
         /** @description What was received, and how long to wait. Has no required fields. */
         PollRequest: {
@@ -3721,7 +5059,7 @@ export interface components {
              * @example One book came back
              */
             reason?: string;
-            /** @description Where the money goes. Refunds of transfer payments. */
+            /** @description Where the money goes. Refunds of transfer payments, unless a provider returns them to their sender. */
             destination?: components["schemas"]["RefundDestination"];
             /** @description Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake. */
             warnings?: components["schemas"]["Warning"][];
@@ -3900,6 +5238,133 @@ export interface components {
              */
             reason: string;
         };
+        /** @description A bank account that you pay, and what its bank says about it. */
+        SavedBeneficiary: {
+            /**
+             * Format: uuid
+             * @description Our identifier.
+             * @example 01980a5e-b370-7c00-8000-000000000021
+             */
+            id: string;
+            /**
+             * @description Your reference: `customer.beneficiary` of payouts.
+             * @example kano-dye-works
+             */
+            reference: string;
+            /**
+             * @description The name that you gave.
+             * @example Kano Dye Works
+             */
+            name: string;
+            /**
+             * @description The account number. It never changes.
+             * @example 0690213447
+             */
+            account_number: string;
+            /**
+             * @description The bank's `code`.
+             * @example 044
+             */
+            bank_code: string;
+            /**
+             * @description The bank's name.
+             * @example Access Bank
+             */
+            bank_name: string;
+            /**
+             * @description The holder's name as the bank said; empty if it didn't answer.
+             * @example KANO DYE WORKS LTD
+             */
+            account_name: string;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description `name_differs`: the bank has another name. `unverified`: it didn't answer. `blocked`: payouts to the account are refused.
+             * @example verified
+             */
+            status: components["schemas"]["BeneficiaryStatus"];
+            /**
+             * @description E-mail address.
+             * @example accounts@kanodye.example
+             */
+            email?: string;
+            /**
+             * @description Your note.
+             * @example Pays for indigo
+             */
+            note?: string;
+            /**
+             * Format: date-time
+             * @description When it was saved.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When a payout to the account succeeded last.
+             * @example 2026-02-06T09:30:00.000Z
+             */
+            last_paid_at?: string;
+        };
+        /** @description A page of beneficiaries, newest first. */
+        SavedBeneficiaryList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["SavedBeneficiary"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, older ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description Save a beneficiary. */
+        SavedBeneficiaryRequest: {
+            /**
+             * @description Your unique reference of the beneficiary, and its idempotency key.
+             * @example kano-dye-works
+             */
+            reference: string;
+            /**
+             * @description The holder's name. Compared with the one that the bank has.
+             * @example Kano Dye Works
+             */
+            name: string;
+            /**
+             * @description Exactly 10 digits.
+             * @example 0123456789
+             */
+            account_number: string;
+            /**
+             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
+             * @example 058
+             */
+            bank_code: string;
+            /**
+             * @description ISO 4217. Default: the bank's, which is the only one allowed.
+             * @example NGN
+             */
+            currency?: string;
+            /**
+             * Format: email
+             * @description E-mail address.
+             * @example ada@shop.example
+             */
+            email?: string;
+            /**
+             * @description A note of yours.
+             * @example Pays for indigo
+             */
+            note?: string;
+        };
         /** @description A sequence of calls with a known end. */
         Scenario: {
             /**
@@ -4027,7 +5492,7 @@ export interface components {
              */
             bank_code?: string;
         };
-        /** @description A settlement batch: the payments of a business day in one currency. `net` is `gross - fees - refunds - brought_forward + carried_forward`. */
+        /** @description A settlement batch: the payments of a business day in one currency. `net` is `gross - fees - taxes - refunds - disputes - brought_forward + carried_forward`. */
         Settlement: {
             /**
              * Format: uuid
@@ -4064,10 +5529,16 @@ export interface components {
             gross: number;
             /**
              * Format: int64
-             * @description Fees of its payments.
+             * @description Fees of its payments and disputes, less fees of disputes that were given back.
              * @example 750
              */
             fees: number;
+            /**
+             * Format: int64
+             * @description Taxes on the fees of its payments. Present if above zero.
+             * @example 50000
+             */
+            taxes?: number;
             /**
              * Format: int64
              * @description Refunds that are netted in it.
@@ -4076,7 +5547,13 @@ export interface components {
             refunds: number;
             /**
              * Format: int64
-             * @description Amount credited to your wallet.
+             * @description Held or lost in disputes, less what was given back. Present if not zero.
+             * @example 50000
+             */
+            disputes?: number;
+            /**
+             * Format: int64
+             * @description Amount credited to your wallet, of which `reserved` is held back.
              * @example 39250
              */
             net: number;
@@ -4104,37 +5581,54 @@ export interface components {
              */
             carried_forward?: number;
             /**
+             * Format: int64
+             * @description Held back of the net at the release, and returned later. Present if above zero.
+             * @example 25000
+             */
+            reserved?: number;
+            /**
+             * @description The payout that paid it to your settlement account. Absent until then, and after a payout that failed or was returned.
+             * @example settlement_01980a5e-9440-7c00-8000-000000000004
+             */
+            payout_reference?: string;
+            /**
              * Format: date-time
              * @description When its net was credited to your wallet.
              * @example 2026-02-02T09:00:00.000Z
              */
             released_at?: string;
         };
-        /** @description A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`. */
+        /** @description A line of a settlement batch. Amounts are minor units; `net` is `amount - fee - fee_tax`. */
         SettlementItem: {
             /**
-             * @description A payment, a refund, or an amount carried from one batch to another.
+             * @description A payment, a refund, a dispute, or an amount carried from one batch to another.
              * @example payment
              * @enum {string}
              */
-            kind: "payment" | "refund" | "brought_forward" | "carried_forward";
+            kind: "payment" | "refund" | "dispute" | "brought_forward" | "carried_forward";
             /**
-             * @description Your reference of the payment or refund; else empty.
+             * @description Your reference of the payment or refund; the case number of a dispute; else empty.
              * @example order-1042
              */
             reference: string;
             /**
              * Format: int64
-             * @description Below zero for refunds and amounts brought forward.
+             * @description Below zero for refunds, for money that a dispute holds, and for amounts brought forward.
              * @example 50000
              */
             amount: number;
             /**
              * Format: int64
-             * @description Fee of the payment; 0 for every other kind.
+             * @description Fee of the payment or dispute, below zero where it is given back; 0 for every other kind.
              * @example 750
              */
             fee: number;
+            /**
+             * Format: int64
+             * @description Tax on the fee of the payment. Present if above zero.
+             * @example 50000
+             */
+            fee_tax?: number;
             /**
              * Format: int64
              * @description What the line adds to the batch's net.
@@ -4213,10 +5707,16 @@ export interface components {
             gross: number;
             /**
              * Format: int64
-             * @description Fees of its payments.
+             * @description Fees of its payments and disputes, less fees of disputes that were given back.
              * @example 750
              */
             fees: number;
+            /**
+             * Format: int64
+             * @description Taxes on the fees of its payments. Present if above zero.
+             * @example 50000
+             */
+            taxes?: number;
             /**
              * Format: int64
              * @description Refunds that are netted in it.
@@ -4225,7 +5725,13 @@ export interface components {
             refunds: number;
             /**
              * Format: int64
-             * @description Amount credited to your wallet.
+             * @description Held or lost in disputes, less what was given back. Present if not zero.
+             * @example 50000
+             */
+            disputes?: number;
+            /**
+             * Format: int64
+             * @description Amount credited to your wallet, of which `reserved` is held back.
              * @example 39250
              */
             net: number;
@@ -4252,6 +5758,17 @@ export interface components {
              * @example 5000
              */
             carried_forward?: number;
+            /**
+             * Format: int64
+             * @description Held back of the net at the release, and returned later. Present if above zero.
+             * @example 25000
+             */
+            reserved?: number;
+            /**
+             * @description The payout that paid it to your settlement account. Absent until then, and after a payout that failed or was returned.
+             * @example settlement_01980a5e-9440-7c00-8000-000000000004
+             */
+            payout_reference?: string;
             /**
              * Format: date-time
              * @description When its net was credited to your wallet.
@@ -4419,6 +5936,16 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description What of the packet isn't sent with your evidence. */
+        SubmitRequest: {
+            /**
+             * @description Parts of the packet, which we know about the payment, that aren't sent with your evidence.
+             * @example [
+             *       "other_payments"
+             *     ]
+             */
+            leave_out?: ("payment" | "three_d_secure" | "receipt" | "payment_link" | "webhooks" | "refunds" | "other_payments")[];
+        };
         /** @description Options for 3-D Secure. */
         ThreeDSecureRequest: {
             /**
@@ -4569,7 +6096,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description An inactive account accepts nothing.
+             * @description An inactive account accepts nothing. A new static one is inactive, without a number, while its bank opens it.
              * @example active
              */
             status: components["schemas"]["VirtualAccountStatus"];
@@ -4693,6 +6220,202 @@ export interface components {
              */
             message: string;
         };
+        /** @description A URL that receives your events. */
+        WebhookEndpoint: {
+            /**
+             * Format: uuid
+             * @description Our identifier.
+             * @example 7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11
+             */
+            id: string;
+            /**
+             * Format: uri
+             * @description Where events are sent.
+             * @example https://shop.example/hooks
+             */
+            url: string;
+            /**
+             * @description Categories, and names of single events. An event is sent once, even if several match.
+             * @example [
+             *       "payment",
+             *       "refund.success"
+             *     ]
+             */
+            subscribed_events: components["schemas"]["EventSubscription"][];
+            /**
+             * @description While `false`, events are held for up to 7 days.
+             * @example true
+             */
+            enabled: boolean;
+            /**
+             * @description Your words for it; may be empty.
+             * @example Warehouse
+             */
+            description: string;
+            /**
+             * @description Whether requests carry the headers of Standard Webhooks beside ours.
+             * @example false
+             */
+            standard_webhooks: boolean;
+            /**
+             * @description The version of the events' shape.
+             * @example 2026-11-01
+             * @enum {string}
+             */
+            api_version: "2026-11-01";
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+        };
+        /** @description Changes of an endpoint. */
+        WebhookEndpointChangeRequest: {
+            /**
+             * @description Receives the events: https, on port 443 or 8443, with a public host name.
+             * @example https://shop.example/hooks
+             */
+            url?: string;
+            /**
+             * @description Categories such as `payment`, and names of single events such as `refund.success`.
+             * @example [
+             *       "payment",
+             *       "refund.success"
+             *     ]
+             */
+            subscribed_events?: components["schemas"]["EventSubscription"][];
+            /**
+             * @description While `false`, events are held for up to 7 days, and sent once it is `true` again.
+             * @example false
+             */
+            enabled?: boolean;
+            /**
+             * @description Your words for it. Shown on pages only. `null` removes them.
+             * @example Warehouse
+             */
+            description?: string | null;
+            /**
+             * @description Whether requests carry the headers of Standard Webhooks beside ours.
+             * @example true
+             */
+            standard_webhooks?: boolean;
+            /**
+             * @description The version of the events' shape.
+             * @example 2026-11-01
+             * @enum {string}
+             */
+            api_version?: "2026-11-01";
+        };
+        /** @description A page of endpoints, oldest first. */
+        WebhookEndpointList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["WebhookEndpoint"][];
+            /**
+             * Format: uri
+             * @description URL of the next page, newer ones; null on the last page.
+             * @example https://pay.example/
+             */
+            next: string | null;
+            /**
+             * Format: uri
+             * @description URL of the previous page; null on the first page.
+             * @example https://pay.example/
+             */
+            previous: string | null;
+        };
+        /** @description A new endpoint. */
+        WebhookEndpointRequest: {
+            /**
+             * @description Receives the events: https, on port 443 or 8443, with a public host name.
+             * @example https://shop.example/hooks
+             */
+            url: string;
+            /**
+             * @description Categories such as `payment`, and names of single events such as `refund.success`. By default payment and payout.
+             * @example [
+             *       "payment",
+             *       "refund.success"
+             *     ]
+             */
+            subscribed_events?: components["schemas"]["EventSubscription"][];
+            /**
+             * @description While `false`, events are held for up to 7 days, and sent once it is `true` again. By default `true`.
+             * @example true
+             */
+            enabled?: boolean;
+            /**
+             * @description Your words for it. Shown on pages only.
+             * @example Warehouse
+             */
+            description?: string;
+            /**
+             * @description Whether requests carry the headers of Standard Webhooks beside ours. By default `false`.
+             * @example false
+             */
+            standard_webhooks?: boolean;
+            /**
+             * @description The version of the events' shape. By default the newest.
+             * @example 2026-11-01
+             * @enum {string}
+             */
+            api_version?: "2026-11-01";
+        };
+        /** @description A webhook endpoint with its new signing key, which is never shown again. */
+        WebhookEndpointWithKey: {
+            /**
+             * Format: uuid
+             * @description Our identifier.
+             * @example 7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11
+             */
+            id: string;
+            /**
+             * Format: uri
+             * @description Where events are sent.
+             * @example https://shop.example/hooks
+             */
+            url: string;
+            /**
+             * @description Categories, and names of single events. An event is sent once, even if several match.
+             * @example [
+             *       "payment",
+             *       "refund.success"
+             *     ]
+             */
+            subscribed_events: components["schemas"]["EventSubscription"][];
+            /**
+             * @description While `false`, events are held for up to 7 days.
+             * @example true
+             */
+            enabled: boolean;
+            /**
+             * @description Your words for it; may be empty.
+             * @example Warehouse
+             */
+            description: string;
+            /**
+             * @description Whether requests carry the headers of Standard Webhooks beside ours.
+             * @example false
+             */
+            standard_webhooks: boolean;
+            /**
+             * @description The version of the events' shape.
+             * @example 2026-11-01
+             * @enum {string}
+             */
+            api_version: "2026-11-01";
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description The key with which your receiver verifies requests.
+             * @example whk_sandbox_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxKm
+             */
+            hash_key: string;
+        };
         /** @description RFC 9457 problem details. */
         Problem: {
             /**
@@ -4743,6 +6466,8 @@ export interface components {
             string_to_sign?: string;
             /** @description `invalid_signature`, in the sandbox: the known mistake that leads to your signature, if there is one. */
             mistake?: components["schemas"]["Mistake"];
+            /** @description `payout_limit_reached`: the limit that the payout would be over. */
+            limit?: components["schemas"]["PayoutLimit"];
             /**
              * @description 409 for a request that repeats another one with other fields: names of the top-level fields that differ from the first; a card is `source`. It is always among them once the card is no longer compared. References of the bank: left out.
              * @example [
@@ -4796,6 +6521,39 @@ export interface components {
              * @example You signed with a line feed at the end of the string.
              */
             message: string;
+        };
+        /** @description The limit that a payout would be over. Amounts are minor units; of `number_per_day`, numbers of payouts. */
+        PayoutLimit: {
+            /**
+             * @description Its name.
+             * @example per_day
+             * @enum {string}
+             */
+            name: "per_payout" | "new_beneficiaries" | "per_beneficiary_and_day" | "per_day" | "number_per_day";
+            /**
+             * Format: int64
+             * @description The limit.
+             * @example 50000000
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description Used by payouts that have not failed.
+             * @example 49000000
+             */
+            used: number;
+            /**
+             * Format: int64
+             * @description Left of it.
+             * @example 1000000
+             */
+            left: number;
+            /**
+             * Format: date-time
+             * @description When it is free again; null for `per_payout`.
+             * @example 2026-01-31T23:00:00.000Z
+             */
+            ends_at: string | null;
         };
         /** @description The reference belongs to another request. */
         DuplicateReference: {
@@ -4879,19 +6637,134 @@ export interface components {
              */
             status: "pending" | "success" | "failed" | "active" | "inactive";
         };
+        /** @description Another endpoint has the URL. */
+        UrlTaken: {
+            /**
+             * @description URL of the page about this code.
+             * @example https://pay.example/docs/errors/not_found
+             */
+            type: string;
+            /**
+             * @description What the code means.
+             * @example The resource was not found
+             */
+            title: string;
+            /**
+             * @description The HTTP status.
+             * @example 404
+             */
+            status: number;
+            /**
+             * @description What to do about it. Never repeats a value that was sent.
+             * @example Check the address and the reference.
+             */
+            detail: string;
+            /**
+             * @description The response's `X-Request-Id`. Quote it to support.
+             * @example 5f0c6c1f0c9e4b0f8a3a2e1d7c6b5a49
+             */
+            request_id: string;
+            /**
+             * @description `timestamp_out_of_range`: our clock, in Unix seconds.
+             * @example 1769846400
+             */
+            server_time?: number;
+            /**
+             * @description `invalid_signature`, in the sandbox: the text that the server built and signed.
+             * @example 1769846400
+             *     A1b2C3d4E5f6G7h8
+             *     GET
+             *     /api/banks
+             *     e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+             */
+            string_to_sign?: string;
+            /**
+             * @description 409 for a request that repeats another one with other fields: names of the top-level fields that differ from the first; a card is `source`. It is always among them once the card is no longer compared. References of the bank: left out.
+             * @example [
+             *       "amount"
+             *     ]
+             */
+            differs?: string[];
+            /**
+             * @description Errors of the simulation: always `false`.
+             * @example false
+             */
+            success?: boolean;
+            /**
+             * @description Errors of the simulation: the same as `detail`.
+             * @example No virtual account has, or ever had, this account number.
+             */
+            message?: string;
+            /**
+             * @description Always `url_taken`.
+             * @example url_taken
+             * @enum {string}
+             */
+            code: "url_taken";
+            /** @description The webhook endpoint that has the URL. */
+            existing: components["schemas"]["ExistingEndpoint"];
+        };
+        /** @description The webhook endpoint that has the URL. */
+        ExistingEndpoint: {
+            /**
+             * Format: uuid
+             * @description Its identifier.
+             * @example 01980a5e-7b00-7c00-8000-000000000001
+             */
+            id: string;
+        };
         /** @description Why a request conflicts with what exists. */
         Conflict: components["schemas"]["DuplicateReference"] | components["schemas"]["Problem"];
+        /** @description Why a webhook endpoint conflicts with what exists. */
+        UrlConflict: components["schemas"]["UrlTaken"] | components["schemas"]["Problem"];
+        /** @description A debit of your wallet that staff booked, with the reason. */
+        BalanceAdjustment: {
+            /**
+             * Format: uuid
+             * @description Our identifier: the `reference` of the movement in your wallet's statement.
+             * @example 01980a5e-9c10-7000-8000-000000000009
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description Minor units, below zero.
+             * @example -10000
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description The wallet's balance afterwards.
+             * @example 239000
+             */
+            balance_after: number;
+            /**
+             * @description ISO 4217.
+             * @example NGN
+             */
+            currency: string;
+            /**
+             * @description Why it was booked, in plain words.
+             * @example Correction: Fee charged twice
+             */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description When it was booked.
+             * @example 2026-01-31T08:20:00.000Z
+             */
+            created_at: string;
+        };
         /** @description A payment succeeded. */
         PaymentSuccessEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -4918,13 +6791,13 @@ export interface components {
         PaymentFailedEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -4951,13 +6824,13 @@ export interface components {
         PaymentMismatchEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -4984,13 +6857,13 @@ export interface components {
         PayoutSuccessEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -5017,13 +6890,13 @@ export interface components {
         PayoutFailedEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -5050,13 +6923,13 @@ export interface components {
         RefundSuccessEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -5083,13 +6956,13 @@ export interface components {
         RefundFailedEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -5116,13 +6989,13 @@ export interface components {
         PayoutReversedEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -5149,13 +7022,13 @@ export interface components {
         TransferUnappliedEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -5182,13 +7055,13 @@ export interface components {
         SettlementReleasedEvent: {
             /**
              * Format: uuid
-             * @description The same as `event_id`.
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             id: string;
             /**
              * Format: uuid
-             * @description Our identifier of the event; the same in every attempt.
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
              * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
              */
             event_id: string;
@@ -5211,8 +7084,272 @@ export interface components {
             /** @description The object that the event is about, at the time of the event. */
             data: components["schemas"]["Settlement"];
         };
+        /** @description A static virtual account that was created as `inactive` has its number. */
+        AccountActiveEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "account.active";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["VirtualAccount"];
+        };
+        /** @description The bank refuses to open a static virtual account. */
+        AccountFailedEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "account.failed";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["VirtualAccount"];
+        };
+        /** @description Each payout of a batch is final. */
+        PayoutBatchCompletedEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "payout_batch.completed";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["PayoutBatch"];
+        };
+        /** @description A cardholder's bank disputes a payment. */
+        DisputeOpenedEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "dispute.opened";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["Dispute"];
+        };
+        /** @description You submitted your answer to a dispute, its deadline changed, or part of it was given back later. */
+        DisputeUpdatedEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "dispute.updated";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["Dispute"];
+        };
+        /** @description Half, or three quarters, of the time to answer a dispute are over. */
+        DisputeDueSoonEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "dispute.due_soon";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["Dispute"];
+        };
+        /** @description A dispute ended. */
+        DisputeClosedEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "dispute.closed";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["Dispute"];
+        };
+        /** @description Staff debited your wallet, for example to correct it. */
+        BalanceAdjustedEvent: {
+            /**
+             * Format: uuid
+             * @description Our identifier of the delivery. At your first endpoint the same as `event_id`.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Our identifier of the event; the same in every attempt, and at each of your endpoints.
+             * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+             */
+            event_id: string;
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "balance.adjusted";
+            /**
+             * @description Test events only: always `true`.
+             * @example true
+             */
+            test?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description The object that the event is about, at the time of the event. */
+            data: components["schemas"]["BalanceAdjustment"];
+        };
         /** @description The request that your endpoint receives. Verify its signature before anything else. */
-        WebhookEvent: components["schemas"]["PaymentSuccessEvent"] | components["schemas"]["PaymentFailedEvent"] | components["schemas"]["PaymentMismatchEvent"] | components["schemas"]["PayoutSuccessEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["RefundSuccessEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutReversedEvent"] | components["schemas"]["TransferUnappliedEvent"] | components["schemas"]["SettlementReleasedEvent"];
+        WebhookEvent: components["schemas"]["PaymentSuccessEvent"] | components["schemas"]["PaymentFailedEvent"] | components["schemas"]["PaymentMismatchEvent"] | components["schemas"]["PayoutSuccessEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["RefundSuccessEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutReversedEvent"] | components["schemas"]["TransferUnappliedEvent"] | components["schemas"]["SettlementReleasedEvent"] | components["schemas"]["AccountActiveEvent"] | components["schemas"]["AccountFailedEvent"] | components["schemas"]["PayoutBatchCompletedEvent"] | components["schemas"]["DisputeOpenedEvent"] | components["schemas"]["DisputeUpdatedEvent"] | components["schemas"]["DisputeDueSoonEvent"] | components["schemas"]["DisputeClosedEvent"] | components["schemas"]["BalanceAdjustedEvent"];
         /**
          * @description Status of a transaction. `success` and `failed` are final.
          * @example pending
@@ -5248,7 +7385,13 @@ export interface components {
          * @example payment.success
          * @enum {string}
          */
-        EventName: "payment.success" | "payment.failed" | "payment.mismatch" | "payout.success" | "payout.failed" | "refund.success" | "refund.failed" | "payout.reversed" | "transfer.unapplied" | "settlement.released";
+        EventName: "payment.success" | "payment.failed" | "payment.mismatch" | "payout.success" | "payout.failed" | "refund.success" | "refund.failed" | "payout.reversed" | "transfer.unapplied" | "settlement.released" | "account.active" | "account.failed" | "payout_batch.completed" | "dispute.opened" | "dispute.updated" | "dispute.due_soon" | "dispute.closed" | "balance.adjusted";
+        /**
+         * @description What an endpoint receives: a category, or a single event.
+         * @example payment
+         * @enum {string}
+         */
+        EventSubscription: "payment" | "payout" | "refund" | "reversal" | "unapplied" | "settlement" | "account" | "payout_batch" | "dispute" | "balance" | "payment.success" | "payment.failed" | "payment.mismatch" | "payout.success" | "payout.failed" | "refund.success" | "refund.failed" | "payout.reversed" | "transfer.unapplied" | "settlement.released" | "account.active" | "account.failed" | "payout_batch.completed" | "dispute.opened" | "dispute.updated" | "dispute.due_soon" | "dispute.closed" | "balance.adjusted";
         /**
          * @description State of an event's delivery.
          * @example waiting
@@ -5274,6 +7417,24 @@ export interface components {
          */
         PaymentLinkStatus: "active" | "used_up" | "inactive" | "expired";
         /**
+         * @description Status of a beneficiary.
+         * @example verified
+         * @enum {string}
+         */
+        BeneficiaryStatus: "verified" | "name_differs" | "unverified" | "blocked";
+        /**
+         * @description Status of a payout batch.
+         * @example checking
+         * @enum {string}
+         */
+        PayoutBatchStatus: "checking" | "needs_correction" | "ready" | "awaiting_approval" | "scheduled" | "processing" | "completed" | "cancelled";
+        /**
+         * @description What a payout is for.
+         * @example salary
+         * @enum {string}
+         */
+        PayoutPurpose: "salary" | "supplier" | "other";
+        /**
          * @description Who sends the requests of an exam.
          * @example endpoint
          * @enum {string}
@@ -5285,6 +7446,24 @@ export interface components {
          * @enum {string}
          */
         ExamActed: "0" | "1" | "more";
+        /**
+         * @description Stage of a case.
+         * @example inquiry
+         * @enum {string}
+         */
+        DisputeStage: "inquiry" | "chargeback" | "pre_arbitration" | "arbitration";
+        /**
+         * @description Status of a dispute.
+         * @example needs_response
+         * @enum {string}
+         */
+        DisputeStatus: "needs_response" | "under_review" | "accepted" | "expired" | "won" | "lost" | "withdrawn";
+        /**
+         * @description What an item of evidence shows.
+         * @example receipt
+         * @enum {string}
+         */
+        EvidenceKind: "receipt" | "customer_communication" | "delivery" | "service" | "refund_policy" | "duplicate_explanation" | "other";
         /**
          * @description Whether payers are asked for a detail.
          * @example required
@@ -5978,6 +8157,887 @@ export interface operations {
             };
         };
     };
+    listBeneficiaries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Exactly 10 digits.
+                 * @example 0123456789
+                 */
+                account_number?: string;
+                /**
+                 * @description `code` or `nip_code` of a bank listed by GET /api/banks.
+                 * @example 058
+                 */
+                bank_code?: string;
+                /**
+                 * @description Created at this time or later, to the millisecond.
+                 * @example 2026-01-31T00:00:00Z
+                 */
+                created_from?: string;
+                /**
+                 * @description Created at this time or earlier, to the millisecond.
+                 * @example 2026-01-31T23:59:59Z
+                 */
+                created_to?: string;
+                /**
+                 * @description How many of them a page holds.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Where a page begins: from `next` or `previous`, as it is.
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedBeneficiaryList"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createBeneficiary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedBeneficiaryRequest"];
+            };
+        };
+        responses: {
+            /** @description The reference was used before: the resource's current state. Nothing was executed again. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedBeneficiary"];
+                };
+            };
+            /** @description Saved. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedBeneficiary"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             *     - `unsupported_currency`: The currency is not enabled
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unknown_beneficiary`: The bank did not find the account */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `duplicate_reference`: The reference belongs to another request */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBeneficiary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The beneficiary. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedBeneficiary"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteBeneficiary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateBeneficiary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BeneficiaryChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The beneficiary. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedBeneficiary"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             *     - `not_allowed_here`: The request has a field of another kind of request
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `not_found`: The resource was not found
+             *     - `unknown_beneficiary`: The bank did not find the account
+             */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listCapabilities: {
         parameters: {
             query?: never;
@@ -6125,6 +9185,1457 @@ export interface operations {
             };
         };
     };
+    listDisputes: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only disputes in this status.
+                 * @example needs_response
+                 */
+                status?: components["schemas"]["DisputeStatus"];
+                /**
+                 * @description Only disputes at this stage.
+                 * @example inquiry
+                 */
+                stage?: components["schemas"]["DisputeStage"];
+                /**
+                 * @description Only open disputes with a deadline at this time or earlier.
+                 * @example 2026-02-12T08:00:00.000Z
+                 */
+                due_before?: string;
+                /**
+                 * @description Only disputes of the payment with this reference.
+                 * @example order-1042
+                 */
+                payment?: string;
+                /**
+                 * @description How many of them a page holds.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Where a page begins: from `next` or `previous`, as it is.
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisputeList"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDispute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dispute as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispute"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acceptDispute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["AcceptRequest"];
+            };
+        };
+        responses: {
+            /** @description The dispute. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispute"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             *     - `not_supported`: The connected acquirer or bank cannot do this
+             *     - `amount_too_large`: The amount is too large
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addDisputeEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvidenceRequest"];
+            };
+        };
+        responses: {
+            /** @description The item. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisputeEvidence"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    removeDisputeEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description The `id` of the item.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                item: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It was removed. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addDisputeFile: {
+        parameters: {
+            query: {
+                /**
+                 * @description What the file shows.
+                 * @example receipt
+                 */
+                kind: components["schemas"]["EvidenceKind"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/pdf": string;
+                "image/png": string;
+                "image/jpeg": string;
+            };
+        };
+        responses: {
+            /** @description The item. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisputeEvidence"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDisputeFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description The `id` of the item.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                item: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                    "image/png": string;
+                    "image/jpeg": string;
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submitDispute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SubmitRequest"];
+            };
+        };
+        responses: {
+            /** @description The dispute. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispute"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listEvents: {
         parameters: {
             query?: {
@@ -6143,6 +10654,11 @@ export interface operations {
                  * @example order-1042
                  */
                 reference?: string;
+                /**
+                 * @description Only deliveries to this webhook endpoint, which may have been deleted.
+                 * @example 7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11
+                 */
+                endpoint_id?: string;
                 /**
                  * @description Created at this time or later, to the millisecond.
                  * @example 2026-01-31T00:00:00Z
@@ -8237,7 +12753,10 @@ export interface operations {
                 };
             };
             /**
-             * @description - `duplicate_reference`: The reference belongs to another request
+             * @description - `beneficiary_blocked`: The beneficiary is blocked
+             *     - `duplicate_reference`: The reference belongs to another request
+             *     - `payout_limit_reached`: The payout is over a limit of the business
+             *     - `payouts_frozen`: The payouts of the business are frozen
              *     - `invalid_state`: The state does not allow this
              */
             409: {
@@ -9330,8 +13849,11 @@ export interface operations {
                 };
             };
             /**
-             * @description - `duplicate_reference`: The reference belongs to another request
+             * @description - `beneficiary_blocked`: The beneficiary is blocked
+             *     - `duplicate_reference`: The reference belongs to another request
              *     - `insufficient_funds`: The balance doesn't cover this
+             *     - `payouts_frozen`: The payouts of the business are frozen
+             *     - `payment_disputed`: The money is disputed
              *     - `not_refundable`: This can't be refunded
              *     - `invalid_state`: The state does not allow this
              */
@@ -9614,6 +14136,1293 @@ export interface operations {
              * @description - `rail_unavailable`: This kind of payment is not available
              *     - `temporarily_unavailable`: The service is not available at the moment
              */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPayoutBatches: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only batches in this state.
+                 * @example checking
+                 */
+                status?: components["schemas"]["PayoutBatchStatus"];
+                /**
+                 * @description Created at this time or later, to the millisecond.
+                 * @example 2026-01-31T00:00:00Z
+                 */
+                created_from?: string;
+                /**
+                 * @description Created at this time or earlier, to the millisecond.
+                 * @example 2026-01-31T23:59:59Z
+                 */
+                created_to?: string;
+                /**
+                 * @description How many of them a page holds.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Where a page begins: from `next` or `previous`, as it is.
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatchList"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createPayoutBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutBatchRequest"];
+            };
+        };
+        responses: {
+            /** @description The reference was used before: the resource's current state. Nothing was executed again. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatch"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatch"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             *     - `not_allowed_here`: The request has a field of another kind of request
+             *     - `unsupported_currency`: The currency is not enabled
+             *     - `no_price`: There is no price for this currency
+             *     - `not_supported`: The connected acquirer or bank cannot do this
+             *     - `reserved_reference`: The reference has a reserved prefix
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `duplicate_reference`: The reference belongs to another request */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `rail_unavailable`: This kind of payment is not available
+             *     - `temporarily_unavailable`: The service is not available at the moment
+             */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPayoutBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch's current state. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatch"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approvePayoutBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ApproveRequest"];
+            };
+        };
+        responses: {
+            /** @description The batch. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatch"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `insufficient_funds`: The balance doesn't cover this
+             *     - `invalid_state`: The state does not allow this
+             */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelPayoutBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["VoidRequest"];
+            };
+        };
+        responses: {
+            /** @description The batch. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatch"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listBatchPayouts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many of them a page holds.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Where a page begins: from `next` or `previous`, as it is.
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatchItemList"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryPayoutBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your reference.
+                 * @example order-1042
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["VoidRequest"];
+            };
+        };
+        responses: {
+            /** @description The reference was used before: the resource's current state. Nothing was executed again. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatch"];
+                };
+            };
+            /** @description The new batch. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatch"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12115,7 +17924,7 @@ export interface operations {
             };
             /**
              * @description - `key_may_not_write`: The key is read-only
-             *     - `key_may_not_decide`: API keys may not decide about unapplied transfers
+             *     - `key_may_not_decide`: API keys may not decide about this
              */
             403: {
                 headers: {
@@ -12310,7 +18119,7 @@ export interface operations {
             };
             /**
              * @description - `key_may_not_write`: The key is read-only
-             *     - `key_may_not_decide`: API keys may not decide about unapplied transfers
+             *     - `key_may_not_decide`: API keys may not decide about this
              */
             403: {
                 headers: {
@@ -12341,7 +18150,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `invalid_state`: The state does not allow this */
+            /**
+             * @description - `beneficiary_blocked`: The beneficiary is blocked
+             *     - `payouts_frozen`: The payouts of the business are frozen
+             *     - `invalid_state`: The state does not allow this
+             */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13184,6 +18997,7 @@ export interface operations {
              * @description - `malformed_json`: The body is not one JSON object
              *     - `invalid_request`: The request has invalid fields
              *     - `unknown_field`: The request has an unknown field
+             *     - `not_supported`: The connected acquirer or bank cannot do this
              */
             400: {
                 headers: {
@@ -13330,6 +19144,1046 @@ export interface operations {
             };
         };
     };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many of them a page holds.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Where a page begins: from `next` or `previous`, as it is.
+                 * @example cD0wMTk4MGE1ZS1iMzcwLTdjMDAtODAwMC0wMDAwMDAwMDAwMDE=
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, oldest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointRequest"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithKey"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `key_may_not_write`: The key is read-only
+             *     - `key_may_not_decide`: API keys may not decide about this
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `url_taken`: Another webhook endpoint has this URL
+             *     - `limit_reached`: There are as many as there may be
+             */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UrlConflict"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `invalid_state`: The state does not allow this */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `key_may_not_write`: The key is read-only
+             *     - `key_may_not_decide`: API keys may not decide about this
+             */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `url_taken`: Another webhook endpoint has this URL */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UrlConflict"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotateWebhookKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Our identifier.
+                 * @example 01980a5e-b370-7c00-8000-000000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["KeyRotationRequest"];
+            };
+        };
+        responses: {
+            /** @description The endpoint with its new key. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithKey"];
+                };
+            };
+            /**
+             * @description - `malformed_json`: The body is not one JSON object
+             *     - `invalid_request`: The request has invalid fields
+             *     - `unknown_field`: The request has an unknown field
+             */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `missing_header`: An authentication header is missing
+             *     - `malformed_header`: An authentication header is malformed
+             *     - `unknown_key`: The key is unknown, revoked or expired
+             *     - `timestamp_out_of_range`: The timestamp is out of range
+             *     - `invalid_signature`: The signature is wrong
+             *     - `nonce_reused`: The nonce was used before
+             */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `key_may_not_write`: The key is read-only */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_found`: The resource was not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `not_acceptable`: The response format is not available */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `length_required`: The body's length is missing */
+            411: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `body_too_large`: The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `uri_too_long`: The request target is too long */
+            414: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `unsupported_media_type`: The body is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `rate_limited`: Too many requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `headers_too_large`: The headers are too large */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `internal_error`: Something went wrong on our side */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description - `temporarily_unavailable`: The service is not available at the moment */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     receivePaymentSuccess: {
         parameters: {
             query?: never;
@@ -13360,10 +20214,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13420,10 +20294,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13480,10 +20374,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13540,10 +20454,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13600,10 +20534,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13660,10 +20614,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13720,10 +20694,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13780,10 +20774,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13840,10 +20854,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13900,10 +20934,30 @@ export interface operations {
                  */
                 "X-Service-Signature-Previous"?: string;
                 /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
                  * @description `true` for test events, else absent.
                  * @example true
                  */
                 "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13911,6 +20965,646 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SettlementReleasedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveAccountActive: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountActiveEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveAccountFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountFailedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePayoutBatchCompleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutBatchCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveDisputeOpened: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisputeOpenedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveDisputeUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisputeUpdatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveDisputeDueSoon: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisputeDueSoonEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveDisputeClosed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisputeClosedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as any other answer: the attempt failed. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveBalanceAdjusted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with your signing key.
+                 * @example f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8
+                 */
+                "X-Service-Signature": string;
+                /**
+                 * @description The `event_id`, the same in every attempt.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "X-Service-Idempotency-Key": string;
+                /**
+                 * @description The event's name, as in the body.
+                 * @example payment.success
+                 */
+                "X-Service-Event": string;
+                /**
+                 * @description 1 for the first attempt.
+                 * @example 1
+                 */
+                "X-Service-Attempt": string;
+                /**
+                 * @description The same with your old signing key, while a rotation of the key overlaps, else absent.
+                 * @example 48f5e275a180c20bf7fc0c8c561ae8f3451bcb9d28109f53dd456aa94ed42dda
+                 */
+                "X-Service-Signature-Previous"?: string;
+                /**
+                 * @description The version of the event's shape, at endpoints that were made by the API, else absent.
+                 * @example 2026-11-01
+                 */
+                "X-Service-Version"?: string;
+                /**
+                 * @description `true` for test events, else absent.
+                 * @example true
+                 */
+                "X-Service-Test"?: string;
+                /**
+                 * @description The delivery's id, at endpoints with `standard_webhooks`, else absent, as the two below.
+                 * @example 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11
+                 */
+                "webhook-id"?: string;
+                /**
+                 * @description When this attempt was made, in Unix seconds.
+                 * @example 1769846400
+                 */
+                "webhook-timestamp"?: string;
+                /**
+                 * @description `v1,` and the Base64 HMAC-SHA256 of `id.timestamp.body`. Two, newest first, while a rotation overlaps.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BalanceAdjustedEvent"];
             };
         };
         responses: {

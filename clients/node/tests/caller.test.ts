@@ -71,6 +71,14 @@ test("refuses fractions and booleans for amounts before anything is sent", async
   assert.equal(sent.length, 0);
 });
 
+test("sends fractions of an overlap", async () => {
+  const { made, sent } = client([answer({ id: "e-1", hash_key: "whk_1" })]);
+
+  await made.webhookEndpoints.rotate("e-1", { overlap_hours: 0.5 });
+
+  assert.equal(sent[0]?.init.body, '{"overlap_hours":0.5}');
+});
+
 test("repeats the same bytes with a new signature", async () => {
   for (const trouble of [lost(), lost("ECONNREFUSED"), problem(500, "internal_error"), problem(429, "rate_limited")]) {
     const { made, sent } = client([trouble, answer(PAYMENT, 201)]);

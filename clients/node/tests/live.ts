@@ -73,6 +73,61 @@ async function link(): Promise<string> {
   return (await plain.paymentLinks.create(linked())).reference;
 }
 
+/** Returns a batch of one payout, to an account of its own: the same payout again is a duplicate. */
+function batched(amount = 5_000, more: object = {}) {
+  const accountNumber = String(randomBytes(4).readUInt32BE() % 10_000_000).padStart(10, "0");
+  const customer = { name: "Ada Obi", account_number: accountNumber, bank_code: "058" };
+  return { reference: reference(), title: "Suppliers", payouts: [{ reference: reference(), amount, currency: "NGN", customer }], ...more };
+}
+
+async function until(batch: string, status: (now: string) => boolean): Promise<string> {
+  while (!status((await plain.payoutBatches.get(batch)).status)) await new Promise((resolve) => setTimeout(resolve, 200));
+  return batch;
+}
+
+async function checked(amount = 5_000, more: object = {}): Promise<string> {
+  const made = await plain.payoutBatches.create(batched(amount, more));
+  return until(made.reference, (status) => status !== "checking");
+}
+
+async function scheduled(): Promise<string> {
+  const tomorrow = new Date(Date.now() + 24 * 3600 * 1000).toISOString();
+  return (await plain.payoutBatches.approve(await checked(5_000, { run_at: tomorrow }))).reference;
+}
+
+async function failedBatch(): Promise<string> {
+  const made = await checked(20_051);
+  await plain.payoutBatches.approve(made);
+  return until(made, (status) => status === "completed");
+}
+
+function endpoint() {
+  return { url: `http://127.0.0.1:9/${randomBytes(8).toString("hex")}`, subscribed_events: ["refund.success" as const] };
+}
+
+async function madeEndpoint() {
+  const made = (await plain.webhookEndpoints.list()).data;
+  // The first one can't be deleted.
+  while (made.length < 2) made.push(await plain.webhookEndpoints.create(endpoint()));
+  return made[made.length - 1]!.id;
+}
+
+function beneficiary() {
+  return { reference: reference(), name: "Ada Obi", note: "Rent", ...bankAccount };
+}
+
+async function saved(): Promise<string> {
+  return (await plain.beneficiaries.create(beneficiary())).reference;
+}
+
+/** Returns a released settlement of which a part is held. */
+async function reserved(): Promise<string> {
+  await paid();
+  const batch = (await plain.sandbox.closeDay()).batches.find((each) => each.reserved);
+  assert.ok(batch);
+  return batch.id;
+}
+
 async function refunded(): Promise<string> {
   return (await plain.refunds.create(await paid(), { reference: reference(), amount: 100 })).reference;
 }
@@ -80,6 +135,12 @@ async function refunded(): Promise<string> {
 function first<T>(page: { data: T[] }): T {
   assert.ok(page.data[0] !== undefined);
   return page.data[0];
+}
+
+async function disputed(): Promise<string> {
+  const reference = await paid({ amount: 50_077 });
+  await plain.sandbox.advancePayment(reference);
+  return first(await plain.disputes.list({ payment: reference })).id;
 }
 
 async function unapplied(): Promise<string> {
@@ -146,10 +207,38 @@ const calls: Record<string, () => Promise<unknown>> = {
   "balance.movements": () => client.balance.movements({ currency: "NGN" }),
   "settlements.list": () => client.settlements.list({ currency: "NGN" }),
   "settlements.get": async () => client.settlements.get(first(await plain.settlements.list()).id, { limit: 1 }),
+  "disputes.list": () => client.disputes.list({ status: "needs_response" }),
+  "disputes.get": async () => client.disputes.get(await disputed()),
+  "disputes.add_evidence": async () => client.disputes.addEvidence(await disputed(), { kind: "delivery", text: "Handed over." }),
+  "disputes.remove_evidence": async () => {
+    const dispute = await disputed();
+    const added = await plain.disputes.addEvidence(dispute, { kind: "delivery", text: "Handed over." });
+    return (await client.disputes.removeEvidence(dispute, added.id)) === undefined;
+  },
+  "disputes.submit": async () => client.disputes.submit(await disputed(), { leave_out: ["other_payments"] }),
+  "disputes.accept": async () => client.disputes.accept(await disputed(), { amount: 20_000 }),
   "unapplied_transfers.list": () => client.unappliedTransfers.list({ state: "open" }),
   "unapplied_transfers.credit": async () => client.unappliedTransfers.credit(await unapplied(), { reason: "Paid twice" }),
   "unapplied_transfers.return": async () =>
     client.unappliedTransfers.return(await unapplied(), { reason: "Paid twice", destination: { name: "Ada Obi", ...bankAccount } }),
+  "payout_batches.create": () => client.payoutBatches.create(batched()),
+  "payout_batches.get": async () => client.payoutBatches.get(await checked()),
+  "payout_batches.list": () => client.payoutBatches.list({ status: "ready", limit: 1 }),
+  "payout_batches.payouts": async () => client.payoutBatches.payouts(await checked(), { limit: 1 }),
+  "payout_batches.approve": async () => client.payoutBatches.approve(await checked(), { as_far_as_balance: true }),
+  "payout_batches.cancel": async () => client.payoutBatches.cancel(await checked()),
+  "payout_batches.retry": async () => client.payoutBatches.retry(await failedBatch()),
+  "webhook_endpoints.create": () => client.webhookEndpoints.create(endpoint()),
+  "webhook_endpoints.get": async () => client.webhookEndpoints.get(await madeEndpoint()),
+  "webhook_endpoints.list": () => client.webhookEndpoints.list({ limit: 1 }),
+  "webhook_endpoints.update": async () => client.webhookEndpoints.update(await madeEndpoint(), { enabled: false, description: null }),
+  "webhook_endpoints.rotate": async () => client.webhookEndpoints.rotate(await madeEndpoint(), { overlap_hours: 1 }),
+  "webhook_endpoints.delete": async () => (await client.webhookEndpoints.delete(await madeEndpoint())) === undefined,
+  "beneficiaries.create": () => client.beneficiaries.create(beneficiary()),
+  "beneficiaries.get": async () => client.beneficiaries.get(await saved()),
+  "beneficiaries.list": () => client.beneficiaries.list({ limit: 1 }),
+  "beneficiaries.update": async () => client.beneficiaries.update(await saved(), { note: null, email: "ada@shop.example" }),
+  "beneficiaries.delete": async () => (await client.beneficiaries.delete(await saved())) === undefined,
   "payment_links.create": () => client.paymentLinks.create(linked()),
   "payment_links.get": async () => client.paymentLinks.get(await link()),
   "payment_links.list": () => client.paymentLinks.list({ status: "active", limit: 1 }),
@@ -170,8 +259,10 @@ const calls: Record<string, () => Promise<unknown>> = {
     return listener.end();
   },
   "sandbox.advance_payment": async () => client.sandbox.advancePayment((await awaited()).reference),
+  "sandbox.advance_payout_batch": async () => client.sandbox.advancePayoutBatch(await scheduled()),
   "sandbox.advance_event": async () => client.sandbox.advanceEvent(await waiting()),
   "sandbox.close_day": () => client.sandbox.closeDay("approved"),
+  "sandbox.return_reserve": async () => client.sandbox.returnReserve(await reserved()),
   "sandbox.exam": async () => reported(await client.sandbox.exam(await ofClient())),
   "sandbox.get_exam": async () => client.sandbox.getExam(await examined()),
   "sandbox.report_exam": async () => client.sandbox.reportExam(await examined(), { acted: "1" }),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { test } from "node:test";
 
 import { webhooks } from "../src/index.js";
@@ -54,4 +55,72 @@ test("tells a signed body that is no event from a forged one", () => {
 test("names the kind of a body that is not bytes", () => {
   assert.throws(() => webhooks.parse({} as never, "x", KEY), /^TypeError: The body is an object: pass/);
   assert.throws(() => webhooks.parse("{}" as never, "x", KEY), /^TypeError: The body is a string: pass/);
+});
+
+/** The headers of Standard Webhooks, written from its specification. */
+function standard(body: Uint8Array, { key = KEY, age = 0 } = {}) {
+  const timestamp = String(Math.floor(Date.now() / 1000) - age);
+  const digest = createHmac("sha256", key).update(`msg_1.${timestamp}.`).update(body).digest("base64");
+  return { "webhook-id": "msg_1", "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` };
+}
+
+const SECRET = `whsec_${Buffer.from(KEY).toString("base64")}`;
+
+test("accepts all headers, of either scheme, with either text of the key", () => {
+  const body = event();
+
+  for (const headers of [{ "X-Service-Signature": sign(body, KEY) }, standard(body), new Headers(standard(body))]) {
+    for (const key of [KEY, SECRET, ["whk_other", SECRET]]) assert.ok(webhooks.parse(body, headers, key).event_id);
+  }
+});
+
+test("reproduces the vector of Standard Webhooks", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 1_614_265_330_000 });
+  const headers = {
+    "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    "webhook-timestamp": "1614265330",
+    "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+  };
+
+  webhooks.verify(Buffer.from('{"test": 2432232314}'), headers, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+});
+
+test("accepts the previous key, and any of several signatures", () => {
+  const body = event();
+  const rotated = { "x-service-signature": sign(body, "whk_new"), "x-service-signature-previous": sign(body, KEY) };
+  const [newer, older] = [standard(body, { key: "whk_new" }), standard(body)];
+  const both = { ...newer, "webhook-signature": `v1a,x ${newer["webhook-signature"]} ${older["webhook-signature"]}` };
+
+  for (const key of [KEY, "whk_new"]) {
+    webhooks.verify(body, rotated, key);
+    webhooks.verify(body, both, key);
+  }
+});
+
+test("accepts timestamps of Standard Webhooks for five minutes", () => {
+  const body = event();
+
+  for (const age of [290, -290]) webhooks.verify(body, standard(body, { age }), KEY);
+  for (const age of [310, -310]) {
+    assert.throws(() => webhooks.verify(body, standard(body, { age }), KEY), /more than five minutes/);
+  }
+});
+
+test("refuses headers of Standard Webhooks that were changed", () => {
+  const body = event();
+  const right = standard(body);
+
+  for (const change of [
+    { "webhook-id": "msg_2" }, { "webhook-timestamp": String(Number(right["webhook-timestamp"]) + 100) },
+    { "webhook-timestamp": "now" }, { "webhook-timestamp": undefined }, { "webhook-signature": "" },
+    { "webhook-signature": "v1," }, { "webhook-signature": right["webhook-signature"].replace("v1,", "v2,") },
+  ]) {
+    assert.throws(() => webhooks.verify(body, { ...right, ...change }, KEY), webhooks.InvalidSignature);
+  }
+  assert.throws(() => webhooks.verify(body, {}, KEY), webhooks.InvalidSignature);
+  assert.throws(() => webhooks.verify(Buffer.from("{}"), right, KEY), webhooks.InvalidSignature);
+  assert.throws(() => webhooks.verify(body, right, "whk_other"), webhooks.InvalidSignature);
+  for (const key of ["whsec_", "whsec_!", "whsec_abc"]) {
+    assert.throws(() => webhooks.verify(body, right, key), /is it complete/);
+  }
 });

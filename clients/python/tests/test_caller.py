@@ -122,6 +122,13 @@ class TestCall:
         assert repr(amount) not in str(refused.value)
         assert service.requests == []
 
+    def test_sends_fractions_of_an_overlap(self, client):
+        made, service = client(answer(document={"id": "e-1", "hash_key": "whk_1"}))
+
+        made.webhook_endpoints.rotate("e-1", overlap_hours=0.5)
+
+        assert json.loads(service.requests[0].body) == {"overlap_hours": 0.5}
+
     def test_encodes_what_can_not_be_sent_and_nothing_else(self, client):
         made, service = client(answer(), answer(document={"data": [], "next": None}))
 

@@ -14,6 +14,7 @@ from sluice.cli import exam, trigger
 from sluice.cli.main import main
 from sluice.cli.streams import safe
 from sluice.credentials import NoCredentials, profiles_file
+from sluice.transport import Response
 
 VECTORS = json.loads(Path(__file__, "../../../../tests/data/signing_vectors.json").resolve().read_text())
 SOURCE = Path(__file__, "../../src").resolve()
@@ -206,7 +207,9 @@ class TestExam:
             saved = []
             results = [SimpleNamespace(probe="duplicate", result=duplicate, cause="Cause.")]
             ended = SimpleNamespace(id="e-1", state="failed", question="How often?", results=results)
-            sandbox = SimpleNamespace(exam=lambda: ended, report_exam=lambda _, acted: saved.append(acted))
+            sandbox = SimpleNamespace(
+                exam=lambda endpoint_id: ended, report_exam=lambda _, acted: saved.append(acted)
+            )
             client = nullcontext(SimpleNamespace(sandbox=sandbox, base_url="https://pay.example"))
             monkeypatch.setattr(exam, "connect_to_sandbox", lambda options: client)
             terminal = io.StringIO(typed)
@@ -338,6 +341,49 @@ class TestEvents:
         for command in (["list"], ["show", self.ID]):
             assert main(["events", *command]) == 0
             assert capfd.readouterr().out.splitlines()[0].endswith("  order-1042")
+
+
+class TestAdvance:
+    BATCH = SimpleNamespace(
+        day="2026-11-28", number=1, status="released", count=2, net=150_000, currency="NGN", reference="wk48", counts={"success": 2}
+    )  # fmt: skip
+    PAYMENT = SimpleNamespace(
+        advanced="dispute",
+        reference="order-1042",
+        amount=50_077,
+        currency="NGN",
+        status="success",
+        response_summary="Success",
+        disputes=[SimpleNamespace(stage="chargeback", status="expired")],
+    )
+
+    @pytest.mark.parametrize(
+        ("command", "called", "shown"),
+        [
+            (["payment", "order-1042", "--until", "watch"], ("advance_payment", "order-1042", "watch"), "success (Success)"),
+            (["dispute", "CB-1"], ("advance_payment", "CB-1"), "order-1042 has chargeback expired"),
+            (["batch", "wk48"], ("advance_payout_batch", "wk48"), "wk48 is released: 2 success"),
+            (["reserve", "ID"], ("return_reserve", "ID"), "NGN 1,500.00"),
+        ],
+    )  # fmt: skip
+    def test_calls_the_sandbox_and_shows_what_happened(self, monkeypatch, capfd, command, called, shown):
+        calls = []
+
+        def answering(name, answer):
+            return lambda *values: calls.append((name, *values)) or answer
+
+        sandbox = SimpleNamespace(
+            advance_payment=answering("advance_payment", self.PAYMENT),
+            advance_payout_batch=answering("advance_payout_batch", self.BATCH),
+            return_reserve=answering("return_reserve", SimpleNamespace(batches=[self.BATCH])),
+        )
+        client = nullcontext(SimpleNamespace(sandbox=sandbox))
+        monkeypatch.setattr("sluice.cli.advance.connect_to_sandbox", lambda options: client)
+
+        assert main(["advance", *command]) == 0
+
+        assert calls == [called]
+        assert shown in capfd.readouterr().out
 
 
 class TestVerify:
@@ -518,12 +564,171 @@ class TestLinks:
         assert sent == [body | {"title": "Pen", "max_uses": 1}]
 
 
+class TestEndpoints:
+    ENDPOINT = {
+        "id": "e-1", "url": "https://shop.example/hooks", "subscribed_events": ["payment", "refund.success"],
+        "enabled": True, "description": "Warehouse", "standard_webhooks": True, "api_version": "2026-11-01",
+        "created_at": "2026-01-31T08:00:00.000Z",
+    }  # fmt: skip
+    WITH_KEY = ENDPOINT | {"hash_key": "whk_sandbox_1"}
+
+    @pytest.fixture
+    def answered(self, sluice, monkeypatch):
+        """Return a function that runs `sluice endpoints` against one answer, and returns the result and the request."""
+        sent = []
+
+        def run(*arguments, status=200, document=None):
+            def send(_, request):
+                sent.append((request.method, request.target, request.body and json.loads(request.body)))
+                return Response(status, {}, b"" if document is None else json.dumps(document).encode())
+
+            monkeypatch.setattr("sluice.transport.HttpTransport.send", send)
+            return sluice("endpoints", *arguments, **KEYS), sent[-1]
+
+        return run
+
+    def test_are_listed(self, answered):
+        page = {"data": [self.ENDPOINT, self.ENDPOINT | {"enabled": False}], "next": None, "previous": None}
+
+        done, request = answered("list", document=page)
+
+        assert request == ("GET", "/api/webhook-endpoints", b"")
+        first, second = done.stdout.decode().splitlines()
+        assert first == "enabled   https://shop.example/hooks  payment,refund.success  Warehouse  e-1"
+        assert second.startswith("disabled  https")
+
+    def test_are_created_and_show_their_key(self, answered):
+        done, request = answered(
+            "create", "--url", "https://shop.example/hooks", "--events", "payment,refund.success",
+            "--standard-webhooks", status=201, document=self.WITH_KEY,
+        )  # fmt: skip
+
+        wanted = {"url": "https://shop.example/hooks", "subscribed_events": ["payment", "refund.success"]}
+        assert request == ("POST", "/api/webhook-endpoints", wanted | {"standard_webhooks": True})
+        lines = done.stdout.decode().splitlines()
+        assert "signing key   whk_sandbox_1" in lines
+        assert "standard      also the headers of Standard Webhooks" in lines
+
+    def test_are_looked_up_as_json(self, answered):
+        done, request = answered("get", "e-1", "--json", document=self.ENDPOINT)
+
+        assert request[:2] == ("GET", "/api/webhook-endpoints/e-1")
+        assert json.loads(done.stdout) == self.ENDPOINT
+
+    @pytest.mark.parametrize(
+        ("options", "changes"),
+        [
+            (["--disable"], {"enabled": False}),
+            (["--enable", "--no-standard-webhooks"], {"enabled": True, "standard_webhooks": False}),
+            (
+                ["--description", "", "--events", "payout"],
+                {"description": "", "subscribed_events": ["payout"]},
+            ),
+        ],
+    )
+    def test_are_changed_in_what_is_given_only(self, answered, options, changes):
+        _, request = answered("update", "e-1", *options, document=self.ENDPOINT)
+
+        assert request == ("PATCH", "/api/webhook-endpoints/e-1", changes)
+
+    def test_get_another_key(self, answered):
+        done, request = answered("rotate", "e-1", "--overlap-hours", "24", document=self.WITH_KEY)
+
+        assert request == ("POST", "/api/webhook-endpoints/e-1/rotate", {"overlap_hours": 24})
+        assert b"whk_sandbox_1" in done.stdout
+
+    def test_are_deleted(self, answered):
+        done, request = answered("delete", "e-1", "--json", status=204)
+
+        assert request[:2] == ("DELETE", "/api/webhook-endpoints/e-1")
+        assert json.loads(done.stdout) == {"deleted": "e-1"}
+
+    def test_the_first_can_not_be_deleted(self, answered):
+        detail = {
+            "status": 409,
+            "code": "invalid_state",
+            "title": "Conflict",
+            "detail": "Disable it instead.",
+        }
+
+        done, _ = answered("delete", "e-1", status=409, document=detail)
+
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"Disable it instead." in done.stderr
+
+
 class TestPayouts:
     def test_refuses_a_body_that_is_no_payout(self, sluice):
         done = sluice("payouts", "create", "--body", "-", body=b'{"request_type":"payment"}')
 
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"The body is no payout" in done.stderr
+
+
+class TestPayoutBatches:
+    HEAD = "\ufeffBeneficiary;Bank;Account number;Amount (NGN);Narration;Reference;Purpose\n"
+
+    @pytest.fixture
+    def sent(self, monkeypatch):
+        """Return the requests that are sent."""
+        requests = []
+        made = SimpleNamespace(
+            reference="b", title="t", status="checking", currency="NGN", counts={}, sums={}
+        )
+        made.fees, made.missing, made.waits_for, made.id = 0, 0, None, "1"
+        listed = [("Access Bank", "044"), ("Guaranty Trust Bank", "058")]
+        named = [SimpleNamespace(name=name, code=code) for name, code in listed]
+        banks = SimpleNamespace(list=lambda: named)
+        stored = SimpleNamespace(create=lambda **request: requests.append(request) or made)
+        for action in ("approve", "cancel", "retry"):
+            setattr(stored, action, lambda ref, _a=action, **body: requests.append((_a, ref, body)) or made)
+        client = SimpleNamespace(banks=banks, payout_batches=stored)
+        monkeypatch.setattr("sluice.cli.payout_batches.connect_to_change", lambda *_: nullcontext(client))
+        return requests
+
+    def test_of_a_csv_file_have_the_same_reference_each_time(self, sluice, sent):
+        rows = "Kano; Dye;access;0690213447;1,500.5;;\n".replace("Kano; Dye", '"Kano; Dye"')
+        body = (self.HEAD + rows + "Bisi Alabi;GTBank;0124559810;20;Week 48;bisi-1;Salary\n").encode()
+
+        for _ in range(2):
+            assert sluice("payout-batches", "create", "--csv", "-", body=body).returncode == 0
+
+        first, second = sent
+        assert first == second
+        customer = {"name": "Kano; Dye", "account_number": "0690213447", "bank_code": "044"}
+        reference = f"{first['reference']}-1"
+        assert first["payouts"][0] == {
+            "reference": reference, "amount": 150_050, "currency": "NGN", "customer": customer
+        }  # fmt: skip
+        assert first["payouts"][1]["customer"]["bank_code"] == "058"
+        second_row = [first["payouts"][1][each] for each in ("reference", "narration", "purpose")]
+        assert second_row == ["bisi-1", "Week 48", "salary"]
+
+    def test_are_approved_with_reasons_cancelled_and_retried(self, sluice, sent):
+        accepted = ["--accept", "bisi-1=Two invoices=one payment", "--accept", "ada-1=Known"]
+        assert sluice("payout-batches", "approve", "wk48", *accepted).returncode == 0
+        for action in ("cancel", "retry"):
+            assert sluice("payout-batches", action, "wk48").returncode == 0
+
+        reasons = {"bisi-1": "Two invoices=one payment", "ada-1": "Known"}
+        approval = {"accept": reasons, "as_far_as_balance": False}
+        assert sent == [("approve", "wk48", approval), ("cancel", "wk48", {}), ("retry", "wk48", {})]
+        assert sluice("payout-batches", "approve", "wk48", "--accept", "bisi-1").returncode == 2
+
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            (HEAD + "Ada;044;0690213447;1.500,00", "Row 1: the amount '1.500,00' can't be read"),
+            (HEAD + "Ada;044;0690213447;1.555", "Row 1: the amount '1.555'"),
+            ("Name,Bank,Amount\nAda,044,1", "no column for account_number"),
+            (HEAD, "no rows"),
+        ],
+    )
+    def test_guess_nothing_of_a_file(self, sluice, sent, body, said):
+        done = sluice("payout-batches", "create", "--csv", "-", body=body.encode())
+
+        assert (done.returncode, sent) == (2, [])
+        assert said in done.stderr.decode()
 
 
 def test_events_show_prints_the_receivers_answer_in_the_line_of_its_attempt(sluice, monkeypatch):

@@ -97,6 +97,9 @@ CALLS = {
     "payments refund": ["order-1"],
     "logs tail": [],
     "advance payment": ["order-1"],
+    "advance dispute": [EVENT],
+    "advance batch": ["suppliers-48"],
+    "advance reserve": [EVENT],
     "advance event": [EVENT],
     "advance day": [],
     "accounts list": [],
@@ -108,6 +111,23 @@ CALLS = {
     "payouts list": [],
     "payouts get": ["salary-1"],
     "payouts create": ["--body", "-"],
+    "payout-batches list": [],
+    "payout-batches get": ["suppliers-48"],
+    "payout-batches create": ["--csv", "-"],
+    "payout-batches approve": ["suppliers-48"],
+    "payout-batches cancel": ["suppliers-48"],
+    "payout-batches retry": ["suppliers-48"],
+    "disputes list": [],
+    "disputes get": [EVENT],
+    "disputes evidence": [EVENT, "--kind", "delivery", "--text", "Handed over"],
+    "disputes submit": [EVENT],
+    "disputes accept": [EVENT],
+    "endpoints list": [],
+    "endpoints get": [EVENT],
+    "endpoints create": ["--url", "https://shop.example/hooks"],
+    "endpoints update": [EVENT, "--disable"],
+    "endpoints delete": [EVENT],
+    "endpoints rotate": [EVENT],
     "balance": [],
     "banks": [],
     "refunds list": ["order-1"],
@@ -118,6 +138,7 @@ BODIES = {
     "payments create": b'{"reference":"r-1"}',
     "payouts create": b'{"reference":"r-1"}',
     "accounts create": b'{"reference":"r-1"}',
+    "payout-batches create": b"Name,Bank,Account number,Amount\nAda Obi,044,0690213447,1\n",
 }
 
 
@@ -179,6 +200,10 @@ class TestExitCodes:
             (["sign", "POST", "/api/payments", "--body", '{"amount": 1}'], "--body takes a file"),
             (["payments", "capture", "order-1", "--amount", "100.50"], "NGN 2,500.00 is 250000"),
             (["payments", "get", ""], "is no reference"),
+            (["endpoints", "update", EVENT], "Say what changes"),
+            (["endpoints", "update", EVENT, "--enable", "--disable"], "not allowed with"),
+            (["endpoints", "rotate", EVENT, "--overlap-hours", "nan"], "no number of hours"),
+            (["endpoints", "create"], "--url"),
         ],
     )
     def test_is_2_for_what_can_not_be_used(self, run, arguments, said):
@@ -239,11 +264,22 @@ class TestLiveKeys:
             ["payments", "capture", "order-1"],
             ["payments", "void", "order-1"],
             ["payments", "refund", "order-1"],
+            ["payout-batches", "create", "--csv", "-"],
+            ["payout-batches", "approve", "suppliers-48"],
+            ["payout-batches", "cancel", "suppliers-48"],
+            ["payout-batches", "retry", "suppliers-48"],
+            ["disputes", "evidence", EVENT, "--kind", "delivery", "--file", "-"],
+            ["disputes", "submit", EVENT],
+            ["disputes", "accept", EVENT, "--amount", "100"],
+            ["endpoints", "create", "--url", "https://shop.example/hooks"],
+            ["endpoints", "update", EVENT, "--disable"],
+            ["endpoints", "delete", EVENT],
+            ["endpoints", "rotate", EVENT],
             ["events", "resend", EVENT],
         ],
     )
     def test_change_nothing_without_a_yes(self, run, command):
-        body = b'{"reference":"r-1"}'
+        body = BODIES.get(" ".join(command[:2]), b"")
         code, out, errors = run(*command, key="pk_live_1", body=body)
         assert (code, out) == (1, "")
         assert "--yes" in errors

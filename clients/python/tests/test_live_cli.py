@@ -92,6 +92,25 @@ class TestProfiles:
         assert "x" not in json.loads((tmp_path / "sluice" / "profiles.json").read_text())
 
 
+class TestDisputes:
+    def test_are_found_and_answered(self, run, pay):
+        _, payment = pay(amount=10_077)
+        run("advance", "payment", payment["reference"])
+        (found,) = json.loads(run("disputes", "list", "--payment", payment["reference"], "--json")[1])
+        assert found["id"] in run("disputes", "list", "--status", "needs_response")[1]
+
+        text = run("disputes", "evidence", found["id"], "--kind", "delivery", "--file", "-", body=b"win\n")
+        assert (text[0], "delivery" in text[1]) == (0, True)
+        shown = run("disputes", "submit", found["id"], "--leave-out", "other_payments")[1]
+        assert "status        under_review" in shown
+        assert "NGN 100.77" in shown
+
+        run("advance", "payment", payment["reference"])
+        assert "comes back    NGN 100.77" in run("disputes", "get", found["id"])[1]
+        code, _, errors = run("disputes", "accept", found["id"])
+        assert (code, "invalid_state" in errors or "won" in errors) == (1, True)
+
+
 class TestPayments:
     def test_are_made_shown_listed_and_refunded(self, run, pay):
         code, payment = pay()

@@ -12,7 +12,7 @@ CLIENT = Path(__file__, "../..").resolve()
 
 
 PROJECT = CLIENT.parents[1]
-MOST_LINES = 2000  # not blank, without the generated models and the command-line tool
+MOST_LINES = 2050  # not blank, without the generated models and the command-line tool
 
 
 def test_has_the_version_of_the_service():

@@ -1,5 +1,7 @@
+import base64
 import hmac
 import json
+import time
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -99,6 +101,84 @@ def test_compares_in_constant_time(monkeypatch):
     webhooks.verify(BODY, "anything", ["whk_1", "whk_2"])
 
     assert len(compared) == 2
+
+
+def _standard(body=BODY, *, key=KEY, age=0, message="msg_1"):
+    """The headers of Standard Webhooks, written from its specification."""
+    timestamp = str(int(time.time()) - age)
+    digest = hmac.digest(key.encode(), f"{message}.{timestamp}.".encode() + body, "sha256")
+    signature = f"v1,{base64.b64encode(digest).decode()}"
+    return {"Webhook-Id": message, "webhook-timestamp": timestamp, "webhook-signature": signature}
+
+
+class TestAllHeaders:
+    SECRET = "whsec_" + base64.b64encode(KEY.encode()).decode()
+
+    @pytest.mark.parametrize("key", [KEY, SECRET, ["whk_other", SECRET]])
+    def test_of_either_scheme_are_accepted_with_either_text_of_the_key(self, key):
+        for headers in ({"x-service-signature": VECTOR["signature"]}, _standard()):
+            assert webhooks.parse(BODY, headers, key).event_id
+
+    def test_reproduce_the_vector_of_standard_webhooks(self, monkeypatch):
+        monkeypatch.setattr(time, "time", lambda: 1_614_265_330.0)
+        headers = {
+            "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+            "webhook-timestamp": "1614265330",
+            "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+        }
+
+        webhooks.verify(b'{"test": 2432232314}', headers, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+    def test_are_accepted_by_the_previous_key(self):
+        headers = {
+            "X-Service-Signature": webhooks.sign(BODY, "whk_new"),
+            "X-Service-Signature-Previous": VECTOR["signature"],
+        }
+
+        assert webhooks.parse(BODY, headers, KEY).event_id
+        assert webhooks.parse(BODY, headers, "whk_new").event_id
+
+    def test_are_accepted_by_any_of_several_signatures(self):
+        new, old = _standard(key="whk_new"), _standard()
+        both = new | {"webhook-signature": f"v1a,x {new['webhook-signature']} {old['webhook-signature']}"}
+
+        for key in (KEY, "whk_new"):
+            webhooks.verify(BODY, both, key)
+
+    @pytest.mark.parametrize(("age", "is_accepted"), [(290, True), (310, False), (-290, True), (-310, False)])
+    def test_of_standard_webhooks_are_accepted_for_five_minutes(self, age, is_accepted):
+        if is_accepted:
+            webhooks.verify(BODY, _standard(age=age), KEY)
+        else:
+            with pytest.raises(sluice.InvalidSignature, match="more than five minutes"):
+                webhooks.verify(BODY, _standard(age=age), KEY)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"Webhook-Id": "msg_2"},
+            {"webhook-timestamp": str(int(time.time()) + 100)},
+            {"webhook-timestamp": "9" * 5000},
+            {"webhook-timestamp": "now"},
+            {"webhook-signature": ""},
+            {"webhook-signature": "v1,"},
+            {"webhook-signature": "é"},
+            {"webhook-signature": _standard()["webhook-signature"].replace("v1,", "v2,")},
+        ],
+    )
+    def test_that_were_changed_are_refused(self, changes):
+        with pytest.raises(sluice.InvalidSignature):
+            webhooks.parse(BODY, _standard() | changes, KEY)
+
+    def test_without_a_signature_or_with_another_body_or_key_are_refused(self):
+        for body, headers, key in [(BODY, {}, KEY), (b"{}", _standard(), KEY), (BODY, _standard(), "whk_2")]:
+            with pytest.raises(sluice.InvalidSignature):
+                webhooks.parse(body, headers, key)
+
+    @pytest.mark.parametrize("key", ["whsec_", "whsec_!", "whsec_abc"])
+    def test_need_a_complete_secret(self, key):
+        with pytest.raises(ValueError, match="is it complete"):
+            webhooks.verify(BODY, _standard(), key)
 
 
 def test_error_holds_neither_key_nor_signature():

@@ -14,9 +14,19 @@ if TYPE_CHECKING:
 
 Asked = Literal['required', 'optional', 'no']
 
-EventName = Literal['payment.success', 'payment.failed', 'payment.mismatch', 'payout.success', 'payout.failed', 'refund.success', 'refund.failed', 'payout.reversed', 'transfer.unapplied', 'settlement.released']
+BeneficiaryStatus = Literal['verified', 'name_differs', 'unverified', 'blocked']
+
+DisputeStage = Literal['inquiry', 'chargeback', 'pre_arbitration', 'arbitration']
+
+DisputeStatus = Literal['needs_response', 'under_review', 'accepted', 'expired', 'won', 'lost', 'withdrawn']
+
+EventName = Literal['payment.success', 'payment.failed', 'payment.mismatch', 'payout.success', 'payout.failed', 'refund.success', 'refund.failed', 'payout.reversed', 'transfer.unapplied', 'settlement.released', 'account.active', 'account.failed', 'payout_batch.completed', 'dispute.opened', 'dispute.updated', 'dispute.due_soon', 'dispute.closed', 'balance.adjusted']
 
 EventState = Literal['waiting', 'held', 'delivered', 'dead', 'skipped', 'test_failed']
+
+EventSubscription = Literal['payment', 'payout', 'refund', 'reversal', 'unapplied', 'settlement', 'account', 'payout_batch', 'dispute', 'balance', 'payment.success', 'payment.failed', 'payment.mismatch', 'payout.success', 'payout.failed', 'refund.success', 'refund.failed', 'payout.reversed', 'transfer.unapplied', 'settlement.released', 'account.active', 'account.failed', 'payout_batch.completed', 'dispute.opened', 'dispute.updated', 'dispute.due_soon', 'dispute.closed', 'balance.adjusted']
+
+EvidenceKind = Literal['receipt', 'customer_communication', 'delivery', 'service', 'refund_policy', 'duplicate_explanation', 'other']
 
 ExamActed = Literal['0', '1', 'more']
 
@@ -25,6 +35,10 @@ ExamTarget = Literal['endpoint', 'client']
 PaymentLinkStatus = Literal['active', 'used_up', 'inactive', 'expired']
 
 PaymentMethod = Literal['card', 'virtual_account']
+
+PayoutBatchStatus = Literal['checking', 'needs_correction', 'ready', 'awaiting_approval', 'scheduled', 'processing', 'completed', 'cancelled']
+
+PayoutPurpose = Literal['salary', 'supplier', 'other']
 
 RefundStatus = Literal['none', 'partially_refunded', 'refunded', 'refund_failed']
 
@@ -47,10 +61,10 @@ class AccountHolder(Model):
 
     account_number: str
     """The number to transfer to. Of a dynamic account that of its open session while exactly one is
-    open, and empty otherwise."""
+    open, and empty otherwise. Of a static one empty until its bank has opened it."""
 
     bank_code: str
-    """The bank that hosts it."""
+    """The bank that hosts it; empty if GET /api/banks doesn't list it."""
 
     email: str
     """E-mail address."""
@@ -87,7 +101,7 @@ class AdvancedPayment(Model):
     Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined -
     Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture;
     `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but
-    received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled."""
+    received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled; `20092` Payout rejected."""
 
     response_summary: str
     """The outcome in words."""
@@ -119,6 +133,9 @@ class AdvancedPayment(Model):
     currency: str
     """ISO 4217."""
 
+    awaiting_approval: bool | None = None
+    """`true` while a payout waits for approval by other members of your business."""
+
     payment_timestamp: str
     """When it was created."""
 
@@ -127,6 +144,12 @@ class AdvancedPayment(Model):
 
     fee: int | None = None
     """Processing fee, minor units. Payments and payouts."""
+
+    fee_tax: int | None = None
+    """Tax on the fee, charged in addition to it. Payments and payouts. Present if above zero."""
+
+    stamp_duty: int | None = None
+    """Stamp duty on the amount, charged in addition to the fee. Payouts. Present if above zero."""
 
     refund_status: RefundStatus | None = None
     """Payments."""
@@ -138,7 +161,7 @@ class AdvancedPayment(Model):
     """Text on the cardholder's statement. Cards."""
 
     source: CardShown | None = None
-    """The card. Card payments and card checks."""
+    """The card. Card payments and card checks. Entered on the provider's page: once it is paid."""
 
     virtual_account_details: TransferDetails | None = None
     """The account that the payer transfers to. Virtual accounts."""
@@ -152,6 +175,12 @@ class AdvancedPayment(Model):
     total_amount_refunded: int | None = None
     """Refunded so far. Payments."""
 
+    amount_disputed: int | None = None
+    """Held for open disputes or lost in ended ones; it can't be refunded. Present if above zero."""
+
+    disputes: list[PaymentDispute] | None = None
+    """Its disputes, oldest first. Present if there are any."""
+
     redirect_link: str | None = None
     """Send the payer here for 3-D Secure. While the challenge is open."""
 
@@ -163,6 +192,9 @@ class AdvancedPayment(Model):
 
     reversal: Reversal | None = None
     """The part of a successful payout that the bank has returned. Its status stays `success`."""
+
+    purpose: PayoutPurpose | None = None
+    """What the payout is for. Present if you said so."""
 
     narration: str | None = None
     """Your free text. Present if you sent any."""
@@ -176,7 +208,7 @@ class AdvancedPayment(Model):
     warnings: list[Warning] | None = None
     """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
 
-    advanced: Literal['challenge', 'authorisation', 'session', 'question', 'return', 'watch']
+    advanced: Literal['challenge', 'authorisation', 'session', 'question', 'return', 'approval', 'server', 'dispute', 'watch']
     """What happened."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,6 +236,34 @@ class Balance(Model):
 
     pending: int
     """Earned, and not released yet."""
+
+    disputed: int | None = None
+    """Held for open disputes. Present if not zero."""
+
+    reserved: int | None = None
+    """Held back from released settlements, and returned to your wallet later. Present if not zero."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BalanceAdjustment(Model):
+    """A debit of your wallet that staff booked, with the reason."""
+
+    id: str
+    """Our identifier: the `reference` of the movement in your wallet's statement."""
+
+    amount: int
+    """Minor units, below zero."""
+
+    balance_after: int
+    """The wallet's balance afterwards."""
+
+    currency: str
+    """ISO 4217."""
+
+    reason: str
+    """Why it was booked, in plain words."""
+
+    created_at: str
+    """When it was booked."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BalanceList(Model):
@@ -280,7 +340,7 @@ class Capability(Model):
 
     three_d_secure: str | None = None
     """`on_request`: with `3ds.enabled`. `never`: not available. `provider_decides`: it can't be
-    requested."""
+    requested; `3ds.enabled` is refused unless an owner accepts that in Settings."""
 
     expiry_duration: ExpiryDurationRange | None = None
     """The range of `expiry_duration`."""
@@ -388,10 +448,10 @@ class CheckoutList(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClosedDay(Model):
-    """What was settled, and your balances afterwards."""
+    """What was settled or returned from the reserve, and your balances afterwards."""
 
     batches: list[Settlement]
-    """The new settlement batches."""
+    """The new settlement batches, or the one of the reserve."""
 
     balance: list[Balance]
     """Every currency."""
@@ -440,6 +500,113 @@ class Customer(Model):
 
     merchant_reference: str | None = None
     """Your reference of the customer."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dispute(Model):
+    """One stage of a case in which a cardholder's bank disputes a card payment. A later stage is another
+    dispute."""
+
+    id: str
+    """Our identifier of the dispute."""
+
+    case_number: str
+    """The acquirer's number of the case, the same in all stages."""
+
+    stage: DisputeStage
+    """`inquiry` is a question and moves no money."""
+
+    status: DisputeStatus
+    """`accepted`, `expired`, `won`, `lost` and `withdrawn` are final."""
+
+    reason: Literal['fraudulent', 'duplicate', 'product_not_received', 'product_unacceptable', 'credit_not_processed', 'subscription_cancelled', 'unrecognised', 'amount_differs', 'general']
+    """What the cardholder says."""
+
+    network_reason: str | None = None
+    """The card network's own code."""
+
+    amount: int
+    """The disputed amount, minor units. Held while the dispute is open, except in an inquiry."""
+
+    currency: str
+    """ISO 4217."""
+
+    fee: int
+    """What the dispute costs you, minor units."""
+
+    payment_reference: str
+    """Your reference of the payment."""
+
+    payment_id: str
+    """Our identifier of the payment."""
+
+    opened_at: str
+    """When the cardholder's bank opened it."""
+
+    respond_by: str | None = None
+    """Answer before this time. Omitted if there is no deadline."""
+
+    resolved_at: str | None = None
+    """When it ended. Once it is final."""
+
+    outcome_amount: int | None = None
+    """What comes back to you, minor units. Once it is final."""
+
+    previous: str | None = None
+    """The dispute of the stage before."""
+
+    already_refunded: bool
+    """Refunds and other disputes of the payment had left less than the disputed amount."""
+
+    evidence: list[DisputeEvidence]
+    """What you have added to your answer."""
+
+    created_at: str
+    """When we received it."""
+
+    updated_at: str
+    """When it last changed."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DisputeEvidence(Model):
+    """A text or a file of your answer. A text has `text`, a file has `name`, `type`, `size` and
+    `sha256`."""
+
+    id: str
+    """Our identifier of the item."""
+
+    kind: EvidenceKind
+    """What it shows."""
+
+    text: str | None = None
+    """The text."""
+
+    name: str | None = None
+    """The file's name."""
+
+    type: Literal['application/pdf', 'image/png', 'image/jpeg'] | None = None
+    """The file's type, by its content."""
+
+    size: int | None = None
+    """Bytes of the file."""
+
+    sha256: str | None = None
+    """SHA-256 of the file, hex."""
+
+    created_at: str
+    """When it was added."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DisputeList(Model):
+    """A page of disputes, newest first."""
+
+    data: list[Dispute]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DuplicateReference(Model):
@@ -545,8 +712,15 @@ class EventCopy(Model):
 class EventInDetail(Model):
     """An event with its body and its attempts."""
 
+    id: str
+    """Our identifier of the delivery, by which it is looked up and resent. At your first endpoint the
+    same as `event_id`."""
+
     event_id: str
-    """Our identifier of the event."""
+    """Our identifier of the event; the same at each of your endpoints."""
+
+    endpoint_id: str
+    """The webhook endpoint that it is sent to."""
 
     event: EventName
     """What happened."""
@@ -584,8 +758,15 @@ class EventInDetail(Model):
 class EventRecord(Model):
     """An event and the state of its delivery."""
 
+    id: str
+    """Our identifier of the delivery, by which it is looked up and resent. At your first endpoint the
+    same as `event_id`."""
+
     event_id: str
-    """Our identifier of the event."""
+    """Our identifier of the event; the same at each of your endpoints."""
+
+    endpoint_id: str
+    """The webhook endpoint that it is sent to."""
 
     event: EventName
     """What happened."""
@@ -630,14 +811,15 @@ class EventRecordList(Model):
 class EventSubject(Model):
     """What an event is about."""
 
-    type: Literal['transaction', 'refund', 'transfer', 'settlement']
+    type: Literal['transaction', 'refund', 'transfer', 'settlement', 'virtual_account', 'payout_batch', 'dispute', 'journal']
     """What it is."""
 
     id: str
     """Its identifier."""
 
     reference: str | None
-    """Your reference of the payment, payout or refund; else null."""
+    """Your reference of the payment, payout, refund or virtual account, of a dispute its payment's; else
+    null."""
 
     request_type: RequestType | None
     """Of a transaction; else null."""
@@ -651,6 +833,9 @@ class Exam(Model):
 
     target: ExamTarget
     """`endpoint`: the service sends the requests; `client`: your tool does."""
+
+    endpoint_id: str | None = None
+    """`endpoint`: the webhook endpoint that is examined."""
 
     listener: str | None = None
     """`client`: the listener whose key signs the requests."""
@@ -741,6 +926,13 @@ class Existing(Model):
 
     status: Literal['pending', 'success', 'failed', 'active', 'inactive']
     """Its current status."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExistingEndpoint(Model):
+    """The webhook endpoint that has the URL."""
+
+    id: str
+    """Its identifier."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpectedAnswer(Model):
@@ -883,7 +1075,7 @@ class Movement(Model):
     id: str
     """Currency and position in the statement."""
 
-    kind: Literal['payout_accepted', 'payout_failed', 'payout_reversed', 'settlement_released', 'unapplied_out', 'top_up']
+    kind: Literal['payout_accepted', 'payout_failed', 'payout_reversed', 'settlement_released', 'reserve_held', 'reserve_returned', 'unapplied_out', 'tax', 'top_up', 'journal']
     """What caused the movement."""
 
     amount: int
@@ -896,7 +1088,11 @@ class Movement(Model):
     """ISO 4217."""
 
     reference: str
-    """Your reference of the payout; else the id of the settlement, unapplied transfer or top-up."""
+    """Your reference of the payout, also of its tax; else the id of the settlement, unapplied transfer,
+    top-up or journal."""
+
+    reason: str | None = None
+    """Why staff booked a `journal`, in plain words."""
 
     created_at: str
     """When it was booked."""
@@ -950,7 +1146,7 @@ class Payment(Model):
     Declined - Suspected fraud; `20151` Declined - 3DS authentication failed; `20013` Declined -
     Approved in part only; `20030` Payment failed; `20068` Authorisation expired without capture;
     `20068` Payment expired without receiving funds; `20013` Amount mismatch: expected 50000 NGN but
-    received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled."""
+    received 40000 NGN; `20090` Payment voided; `20091` Payment cancelled; `20092` Payout rejected."""
 
     response_summary: str
     """The outcome in words."""
@@ -982,6 +1178,9 @@ class Payment(Model):
     currency: str
     """ISO 4217."""
 
+    awaiting_approval: bool | None = None
+    """`true` while a payout waits for approval by other members of your business."""
+
     payment_timestamp: str
     """When it was created."""
 
@@ -990,6 +1189,12 @@ class Payment(Model):
 
     fee: int | None = None
     """Processing fee, minor units. Payments and payouts."""
+
+    fee_tax: int | None = None
+    """Tax on the fee, charged in addition to it. Payments and payouts. Present if above zero."""
+
+    stamp_duty: int | None = None
+    """Stamp duty on the amount, charged in addition to the fee. Payouts. Present if above zero."""
 
     refund_status: RefundStatus | None = None
     """Payments."""
@@ -1001,7 +1206,7 @@ class Payment(Model):
     """Text on the cardholder's statement. Cards."""
 
     source: CardShown | None = None
-    """The card. Card payments and card checks."""
+    """The card. Card payments and card checks. Entered on the provider's page: once it is paid."""
 
     virtual_account_details: TransferDetails | None = None
     """The account that the payer transfers to. Virtual accounts."""
@@ -1015,6 +1220,12 @@ class Payment(Model):
     total_amount_refunded: int | None = None
     """Refunded so far. Payments."""
 
+    amount_disputed: int | None = None
+    """Held for open disputes or lost in ended ones; it can't be refunded. Present if above zero."""
+
+    disputes: list[PaymentDispute] | None = None
+    """Its disputes, oldest first. Present if there are any."""
+
     redirect_link: str | None = None
     """Send the payer here for 3-D Secure. While the challenge is open."""
 
@@ -1027,6 +1238,9 @@ class Payment(Model):
     reversal: Reversal | None = None
     """The part of a successful payout that the bank has returned. Its status stays `success`."""
 
+    purpose: PayoutPurpose | None = None
+    """What the payout is for. Present if you said so."""
+
     narration: str | None = None
     """Your free text. Present if you sent any."""
 
@@ -1038,6 +1252,22 @@ class Payment(Model):
 
     warnings: list[Warning] | None = None
     """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaymentDispute(Model):
+    """A dispute of a payment, in short."""
+
+    id: str
+    """Our identifier of the dispute."""
+
+    stage: DisputeStage
+    """Its stage."""
+
+    status: DisputeStatus
+    """Its status."""
+
+    amount: int
+    """The disputed amount, minor units."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentLink(Model):
@@ -1160,6 +1390,169 @@ class PaymentList(Model):
     """URL of the previous page; null on the first page."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PayoutBatch(Model):
+    """Payouts that are checked, approved and sent together."""
+
+    id: str
+    """Our identifier."""
+
+    reference: str
+    """Your reference."""
+
+    title: str
+    """What it pays for."""
+
+    status: PayoutBatchStatus
+    """`completed` and `cancelled` are final."""
+
+    currency: str
+    """ISO 4217."""
+
+    counts: dict[str, int]
+    """How many items are in each state. States without items are left out."""
+
+    sums: dict[str, int]
+    """The sum of the items in each state, minor units."""
+
+    fees: int
+    """What the payouts cost beside their amounts, if all of them are paid."""
+
+    taxes: int | None = None
+    """Taxes on these fees, and stamp duty. Present if above zero."""
+
+    available: int
+    """What your balance has for payouts now."""
+
+    missing: int
+    """What the balance lacks for the items that are not sent yet, with their fees and taxes."""
+
+    run_at: str | None = None
+    """When it is sent, if you said so."""
+
+    waits_for: str | None = None
+    """Why it is not sent at the moment."""
+
+    retry_of: str | None = None
+    """The batch whose failed items it repeats."""
+
+    created_at: str
+    """When it was created."""
+
+    approved_at: str | None = None
+    """When it was released."""
+
+    completed_at: str | None = None
+    """When each item was final."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PayoutBatchCustomer(Model):
+    """Who is paid."""
+
+    beneficiary: str | None = None
+    """The reference of the saved beneficiary that you named."""
+
+    name: str
+    """The name that you gave."""
+
+    account_number: str
+    """The account number."""
+
+    bank_code: str
+    """The bank's `code`."""
+
+    bank_name: str
+    """The bank's name."""
+
+    account_name: str | None = None
+    """The holder's name as the bank said."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PayoutBatchItem(Model):
+    """A payout of a batch."""
+
+    reference: str
+    """Your reference, which is the payout's."""
+
+    amount: int
+    """Minor units."""
+
+    currency: str
+    """ISO 4217."""
+
+    status: Literal['checking', 'ok', 'name_differs', 'unverified', 'unknown_account', 'duplicate', 'over_limit', 'held', 'cancelled', 'pending', 'success', 'failed']
+    """What the checks found; once it is sent, the payout's status."""
+
+    customer: PayoutBatchCustomer
+    """Who is paid."""
+
+    narration: str | None = None
+    """Free text."""
+
+    purpose: PayoutPurpose | None = None
+    """What the payout is for. Present if you said so."""
+
+    metadata: dict[str, str] | None = None
+    """Your own keys and values, as you sent them. Present if you sent any."""
+
+    duplicate_of: str | None = None
+    """The payout or item with the same account and amount."""
+
+    problem: str | None = None
+    """What is wrong."""
+
+    accepted_reason: str | None = None
+    """Why it is paid although the checks found something."""
+
+    payout: Payment | None = None
+    """The payout, once it is sent."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PayoutBatchItemList(Model):
+    """A page of the payouts of a batch, in the order of the file."""
+
+    data: list[PayoutBatchItem]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, later ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PayoutBatchList(Model):
+    """A page of payout batches, newest first."""
+
+    data: list[PayoutBatch]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PayoutLimit(Model):
+    """The limit that a payout would be over. Amounts are minor units; of `number_per_day`, numbers of
+    payouts."""
+
+    name: Literal['per_payout', 'new_beneficiaries', 'per_beneficiary_and_day', 'per_day', 'number_per_day']
+    """Its name."""
+
+    amount: int
+    """The limit."""
+
+    used: int
+    """Used by payouts that have not failed."""
+
+    left: int
+    """Left of it."""
+
+    ends_at: str | None
+    """When it is free again; null for `per_payout`."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Problem(Model):
     """RFC 9457 problem details."""
 
@@ -1193,6 +1586,9 @@ class Problem(Model):
     mistake: Mistake | None = None
     """`invalid_signature`, in the sandbox: the known mistake that leads to your signature, if there is
     one."""
+
+    limit: PayoutLimit | None = None
+    """`payout_limit_reached`: the limit that the payout would be over."""
 
     differs: list[str] | None = None
     """409 for a request that repeats another one with other fields: names of the top-level fields that
@@ -1243,7 +1639,8 @@ class Refund(Model):
     """Your reason."""
 
     destination: RefundDestination | None = None
-    """Where the money goes. Refunds of transfer payments."""
+    """Where the money goes. Refunds of transfer payments, unless a provider returns them to their
+    sender."""
 
     warnings: list[Warning] | None = None
     """Sandbox only, in the answer to the POST that creates it: what is valid, but probably a mistake."""
@@ -1331,6 +1728,63 @@ class Reversal(Model):
 
     reason: str
     """The bank's reason for the last return."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SavedBeneficiary(Model):
+    """A bank account that you pay, and what its bank says about it."""
+
+    id: str
+    """Our identifier."""
+
+    reference: str
+    """Your reference: `customer.beneficiary` of payouts."""
+
+    name: str
+    """The name that you gave."""
+
+    account_number: str
+    """The account number. It never changes."""
+
+    bank_code: str
+    """The bank's `code`."""
+
+    bank_name: str
+    """The bank's name."""
+
+    account_name: str
+    """The holder's name as the bank said; empty if it didn't answer."""
+
+    currency: str
+    """ISO 4217."""
+
+    status: BeneficiaryStatus
+    """`name_differs`: the bank has another name. `unverified`: it didn't answer. `blocked`: payouts to
+    the account are refused."""
+
+    email: str | None = None
+    """E-mail address."""
+
+    note: str | None = None
+    """Your note."""
+
+    created_at: str
+    """When it was saved."""
+
+    last_paid_at: str | None = None
+    """When a payout to the account succeeded last."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SavedBeneficiaryList(Model):
+    """A page of beneficiaries, newest first."""
+
+    data: list[SavedBeneficiary]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, older ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scenario(Model):
@@ -1426,8 +1880,8 @@ class Sender(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settlement(Model):
-    """A settlement batch: the payments of a business day in one currency. `net` is `gross - fees -
-    refunds - brought_forward + carried_forward`."""
+    """A settlement batch: the payments of a business day in one currency. `net` is `gross - fees - taxes
+    - refunds - disputes - brought_forward + carried_forward`."""
 
     id: str
     """Our identifier of the batch."""
@@ -1448,13 +1902,19 @@ class Settlement(Model):
     """Captured or received, minor units."""
 
     fees: int
-    """Fees of its payments."""
+    """Fees of its payments and disputes, less fees of disputes that were given back."""
+
+    taxes: int | None = None
+    """Taxes on the fees of its payments. Present if above zero."""
 
     refunds: int
     """Refunds that are netted in it."""
 
+    disputes: int | None = None
+    """Held or lost in disputes, less what was given back. Present if not zero."""
+
     net: int
-    """Amount credited to your wallet."""
+    """Amount credited to your wallet, of which `reserved` is held back."""
 
     count: int
     """Number of payments."""
@@ -1468,24 +1928,34 @@ class Settlement(Model):
     carried_forward: int | None = None
     """Not covered by this batch. Present if above zero."""
 
+    reserved: int | None = None
+    """Held back of the net at the release, and returned later. Present if above zero."""
+
+    payout_reference: str | None = None
+    """The payout that paid it to your settlement account. Absent until then, and after a payout that
+    failed or was returned."""
+
     released_at: str | None = None
     """When its net was credited to your wallet."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettlementItem(Model):
-    """A line of a settlement batch. Amounts are minor units; `net` is `amount - fee`."""
+    """A line of a settlement batch. Amounts are minor units; `net` is `amount - fee - fee_tax`."""
 
-    kind: Literal['payment', 'refund', 'brought_forward', 'carried_forward']
-    """A payment, a refund, or an amount carried from one batch to another."""
+    kind: Literal['payment', 'refund', 'dispute', 'brought_forward', 'carried_forward']
+    """A payment, a refund, a dispute, or an amount carried from one batch to another."""
 
     reference: str
-    """Your reference of the payment or refund; else empty."""
+    """Your reference of the payment or refund; the case number of a dispute; else empty."""
 
     amount: int
-    """Below zero for refunds and amounts brought forward."""
+    """Below zero for refunds, for money that a dispute holds, and for amounts brought forward."""
 
     fee: int
-    """Fee of the payment; 0 for every other kind."""
+    """Fee of the payment or dispute, below zero where it is given back; 0 for every other kind."""
+
+    fee_tax: int | None = None
+    """Tax on the fee of the payment. Present if above zero."""
 
     net: int
     """What the line adds to the batch's net."""
@@ -1539,13 +2009,19 @@ class SettlementWithItems(Model):
     """Captured or received, minor units."""
 
     fees: int
-    """Fees of its payments."""
+    """Fees of its payments and disputes, less fees of disputes that were given back."""
+
+    taxes: int | None = None
+    """Taxes on the fees of its payments. Present if above zero."""
 
     refunds: int
     """Refunds that are netted in it."""
 
+    disputes: int | None = None
+    """Held or lost in disputes, less what was given back. Present if not zero."""
+
     net: int
-    """Amount credited to your wallet."""
+    """Amount credited to your wallet, of which `reserved` is held back."""
 
     count: int
     """Number of payments."""
@@ -1558,6 +2034,13 @@ class SettlementWithItems(Model):
 
     carried_forward: int | None = None
     """Not covered by this batch. Present if above zero."""
+
+    reserved: int | None = None
+    """Held back of the net at the release, and returned later. Present if above zero."""
+
+    payout_reference: str | None = None
+    """The payout that paid it to your settlement account. Absent until then, and after a payout that
+    failed or was returned."""
 
     released_at: str | None = None
     """When its net was credited to your wallet."""
@@ -1657,6 +2140,48 @@ class UnappliedTransferList(Model):
     """URL of the previous page; null on the first page."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UrlTaken(Model):
+    """Another endpoint has the URL."""
+
+    type: str
+    """URL of the page about this code."""
+
+    title: str
+    """What the code means."""
+
+    status: int
+    """The HTTP status."""
+
+    detail: str
+    """What to do about it. Never repeats a value that was sent."""
+
+    request_id: str
+    """The response's `X-Request-Id`. Quote it to support."""
+
+    server_time: int | None = None
+    """`timestamp_out_of_range`: our clock, in Unix seconds."""
+
+    string_to_sign: str | None = None
+    """`invalid_signature`, in the sandbox: the text that the server built and signed."""
+
+    differs: list[str] | None = None
+    """409 for a request that repeats another one with other fields: names of the top-level fields that
+    differ from the first; a card is `source`. It is always among them once the card is no longer
+    compared. References of the bank: left out."""
+
+    success: bool | None = None
+    """Errors of the simulation: always `false`."""
+
+    message: str | None = None
+    """Errors of the simulation: the same as `detail`."""
+
+    code: Literal['url_taken']
+    """Always `url_taken`."""
+
+    existing: ExistingEndpoint
+    """The webhook endpoint that has the URL."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class VirtualAccount(Model):
     """An account that receives money."""
 
@@ -1667,7 +2192,8 @@ class VirtualAccount(Model):
     """ISO 4217."""
 
     status: VirtualAccountStatus
-    """An inactive account accepts nothing."""
+    """An inactive account accepts nothing. A new static one is inactive, without a number, while its
+    bank opens it."""
 
     reference: str
     """Your reference."""
@@ -1700,6 +2226,86 @@ class Warning(Model):
 
     message: str
     """What was read, and what to send if something else was meant."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WebhookEndpoint(Model):
+    """A URL that receives your events."""
+
+    id: str
+    """Our identifier."""
+
+    url: str
+    """Where events are sent."""
+
+    subscribed_events: list[EventSubscription]
+    """Categories, and names of single events. An event is sent once, even if several match."""
+
+    enabled: bool
+    """While `false`, events are held for up to 7 days."""
+
+    description: str
+    """Your words for it; may be empty."""
+
+    standard_webhooks: bool
+    """Whether requests carry the headers of Standard Webhooks beside ours."""
+
+    api_version: Literal['2026-11-01']
+    """The version of the events' shape."""
+
+    created_at: str
+    """When it was created."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WebhookEndpointList(Model):
+    """A page of endpoints, oldest first."""
+
+    data: list[WebhookEndpoint]
+    """The items of this page."""
+
+    next: str | None
+    """URL of the next page, newer ones; null on the last page."""
+
+    previous: str | None
+    """URL of the previous page; null on the first page."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WebhookEndpointWithKey(Model):
+    """A webhook endpoint with its new signing key, which is never shown again."""
+
+    id: str
+    """Our identifier."""
+
+    url: str
+    """Where events are sent."""
+
+    subscribed_events: list[EventSubscription]
+    """Categories, and names of single events. An event is sent once, even if several match."""
+
+    enabled: bool
+    """While `false`, events are held for up to 7 days."""
+
+    description: str
+    """Your words for it; may be empty."""
+
+    standard_webhooks: bool
+    """Whether requests carry the headers of Standard Webhooks beside ours."""
+
+    api_version: Literal['2026-11-01']
+    """The version of the events' shape."""
+
+    created_at: str
+    """When it was created."""
+
+    hash_key: str
+    """The key with which your receiver verifies requests."""
+
+AcceptRequest = TypedDict(
+    "AcceptRequest",
+    {
+        "amount": "int",
+    },
+    total=False,
+)
 
 AddressRequest = TypedDict(
     "AddressRequest",
@@ -1739,6 +2345,22 @@ AdvancePaymentRequest = TypedDict(
     total=False,
 )
 
+AdvancePayoutBatchRequest = TypedDict(
+    "AdvancePayoutBatchRequest",
+    {
+        "payout_batch": "Required[str]",
+    },
+    total=False,
+)
+
+AdvanceReserveRequest = TypedDict(
+    "AdvanceReserveRequest",
+    {
+        "reserve": "Required[str]",
+    },
+    total=False,
+)
+
 AmountRangeRequest = TypedDict(
     "AmountRangeRequest",
     {
@@ -1749,12 +2371,32 @@ AmountRangeRequest = TypedDict(
     total=False,
 )
 
+ApproveRequest = TypedDict(
+    "ApproveRequest",
+    {
+        "accept": "dict[str, str]",
+        "as_far_as_balance": "bool",
+    },
+    total=False,
+)
+
+BeneficiaryChangeRequest = TypedDict(
+    "BeneficiaryChangeRequest",
+    {
+        "name": "str",
+        "email": "str | None",
+        "note": "str | None",
+    },
+    total=False,
+)
+
 BeneficiaryRequest = TypedDict(
     "BeneficiaryRequest",
     {
-        "name": "Required[str]",
-        "account_number": "Required[str]",
-        "bank_code": "Required[str]",
+        "name": "str",
+        "account_number": "str",
+        "bank_code": "str",
+        "beneficiary": "str",
         "reference": "str",
         "email": "str",
     },
@@ -1922,6 +2564,15 @@ EndRequest = TypedDict(
     total=False,
 )
 
+EvidenceRequest = TypedDict(
+    "EvidenceRequest",
+    {
+        "kind": "Required[EvidenceKind]",
+        "text": "Required[str]",
+    },
+    total=False,
+)
+
 ExamAnswersRequest = TypedDict(
     "ExamAnswersRequest",
     {
@@ -1936,6 +2587,15 @@ ExamRequest = TypedDict(
     {
         "target": "Required[ExamTarget]",
         "listener": "str",
+        "endpoint_id": "str",
+    },
+    total=False,
+)
+
+KeyRotationRequest = TypedDict(
+    "KeyRotationRequest",
+    {
+        "overlap_hours": "float",
     },
     total=False,
 )
@@ -2014,6 +2674,17 @@ PayerRequest = TypedDict(
     total=False,
 )
 
+PayoutBatchRequest = TypedDict(
+    "PayoutBatchRequest",
+    {
+        "reference": "Required[str]",
+        "title": "Required[str]",
+        "payouts": "Required[list[dict[str, Any]]]",
+        "run_at": "str",
+    },
+    total=False,
+)
+
 PayoutRequest = TypedDict(
     "PayoutRequest",
     {
@@ -2026,6 +2697,7 @@ PayoutRequest = TypedDict(
         "payment_ip": "str",
         "authorization_type": "Literal[\"regular\"]",
         "metadata": "dict[str, str]",
+        "purpose": "PayoutPurpose",
     },
     total=False,
 )
@@ -2072,6 +2744,20 @@ ReturnUnappliedRequest = TypedDict(
     {
         "reason": "Required[str]",
         "destination": "DestinationRequest",
+    },
+    total=False,
+)
+
+SavedBeneficiaryRequest = TypedDict(
+    "SavedBeneficiaryRequest",
+    {
+        "reference": "Required[str]",
+        "name": "Required[str]",
+        "account_number": "Required[str]",
+        "bank_code": "Required[str]",
+        "currency": "str",
+        "email": "str",
+        "note": "str",
     },
     total=False,
 )
@@ -2123,6 +2809,14 @@ StaticAccountRequest = TypedDict(
     total=False,
 )
 
+SubmitRequest = TypedDict(
+    "SubmitRequest",
+    {
+        "leave_out": "list[Literal[\"payment\", \"three_d_secure\", \"receipt\", \"payment_link\", \"webhooks\", \"refunds\", \"other_payments\"]]",
+    },
+    total=False,
+)
+
 ThreeDSecureRequest = TypedDict(
     "ThreeDSecureRequest",
     {
@@ -2154,6 +2848,32 @@ VirtualAccountPaymentRequest = TypedDict(
 VoidRequest = TypedDict(
     "VoidRequest",
     {
+    },
+    total=False,
+)
+
+WebhookEndpointChangeRequest = TypedDict(
+    "WebhookEndpointChangeRequest",
+    {
+        "url": "str",
+        "subscribed_events": "list[EventSubscription]",
+        "enabled": "bool",
+        "description": "str | None",
+        "standard_webhooks": "bool",
+        "api_version": "Literal[\"2026-11-01\"]",
+    },
+    total=False,
+)
+
+WebhookEndpointRequest = TypedDict(
+    "WebhookEndpointRequest",
+    {
+        "url": "Required[str]",
+        "subscribed_events": "list[EventSubscription]",
+        "enabled": "bool",
+        "description": "str",
+        "standard_webhooks": "bool",
+        "api_version": "Literal[\"2026-11-01\"]",
     },
     total=False,
 )
@@ -2205,6 +2925,7 @@ PayoutArguments = TypedDict(
         "payment_ip": "str",
         "authorization_type": "Literal[\"regular\"]",
         "metadata": "dict[str, str]",
+        "purpose": "PayoutPurpose",
     },
     total=False,
 )
@@ -2314,6 +3035,67 @@ LinkChangeArguments = TypedDict(
     total=False,
 )
 
+PayoutBatchArguments = TypedDict(
+    "PayoutBatchArguments",
+    {
+        "reference": "Required[str]",
+        "title": "Required[str]",
+        "payouts": "Required[list[dict[str, Any]]]",
+        "run_at": "str",
+    },
+    total=False,
+)
+
+SavedBeneficiaryArguments = TypedDict(
+    "SavedBeneficiaryArguments",
+    {
+        "reference": "Required[str]",
+        "name": "Required[str]",
+        "account_number": "Required[str]",
+        "bank_code": "Required[str]",
+        "currency": "str",
+        "email": "str",
+        "note": "str",
+    },
+    total=False,
+)
+
+BeneficiaryChangeArguments = TypedDict(
+    "BeneficiaryChangeArguments",
+    {
+        "name": "str",
+        "email": "str | None",
+        "note": "str | None",
+    },
+    total=False,
+)
+
+WebhookEndpointArguments = TypedDict(
+    "WebhookEndpointArguments",
+    {
+        "url": "Required[str]",
+        "subscribed_events": "list[EventSubscription]",
+        "enabled": "bool",
+        "description": "str",
+        "standard_webhooks": "bool",
+        "api_version": "Literal[\"2026-11-01\"]",
+    },
+    total=False,
+)
+
+WebhookEndpointChangeArguments = TypedDict(
+    "WebhookEndpointChangeArguments",
+    {
+        "url": "str",
+        "subscribed_events": "list[EventSubscription]",
+        "enabled": "bool",
+        "description": "str | None",
+        "standard_webhooks": "bool",
+        "api_version": "Literal[\"2026-11-01\"]",
+    },
+    total=False,
+)
+
 SimulateArguments = TypedDict(
     "SimulateArguments",
     {
@@ -2338,12 +3120,39 @@ ListMovementsQuery = TypedDict(
     total=False,
 )
 
+ListBeneficiariesQuery = TypedDict(
+    "ListBeneficiariesQuery",
+    {
+        "account_number": "str | None",
+        "bank_code": "str | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListDisputesQuery = TypedDict(
+    "ListDisputesQuery",
+    {
+        "status": "DisputeStatus | None",
+        "stage": "DisputeStage | None",
+        "due_before": "str | None",
+        "payment": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
 ListEventsQuery = TypedDict(
     "ListEventsQuery",
     {
         "state": "EventState | None",
         "event": "EventName | None",
         "reference": "str | None",
+        "endpoint_id": "str | None",
         "created_from": "str | None",
         "created_to": "str | None",
         "limit": "int | None",
@@ -2396,6 +3205,27 @@ ListPaymentsQuery = TypedDict(
 
 ListRefundsQuery = TypedDict(
     "ListRefundsQuery",
+    {
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListPayoutBatchesQuery = TypedDict(
+    "ListPayoutBatchesQuery",
+    {
+        "status": "PayoutBatchStatus | None",
+        "created_from": "str | None",
+        "created_to": "str | None",
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
+ListBatchPayoutsQuery = TypedDict(
+    "ListBatchPayoutsQuery",
     {
         "limit": "int | None",
         "cursor": "str | None",
@@ -2462,8 +3292,17 @@ ListVirtualAccountsQuery = TypedDict(
     total=False,
 )
 
+ListWebhookEndpointsQuery = TypedDict(
+    "ListWebhookEndpointsQuery",
+    {
+        "limit": "int | None",
+        "cursor": "str | None",
+    },
+    total=False,
+)
+
 if TYPE_CHECKING:
-    AdvanceRequest = AdvancePaymentRequest | AdvanceEventRequest | AdvanceDayRequest
+    AdvanceRequest = AdvancePaymentRequest | AdvancePayoutBatchRequest | AdvanceEventRequest | AdvanceDayRequest | AdvanceReserveRequest
 
 if TYPE_CHECKING:
     CreatePaymentRequest = CardPaymentRequest | VirtualAccountPaymentRequest | PayoutRequest | CardCheckRequest
@@ -2473,7 +3312,7 @@ if TYPE_CHECKING:
 
 Model.NESTED.update(
     {
-        AdvancedPayment: {"source": CardShown, "virtual_account_details": TransferDetails, "last_operation": LastOperation, "customer": Customer, "reversal": Reversal, "warnings": Warning},
+        AdvancedPayment: {"source": CardShown, "virtual_account_details": TransferDetails, "disputes": PaymentDispute, "last_operation": LastOperation, "customer": Customer, "reversal": Reversal, "warnings": Warning},
         BalanceList: {"data": Balance},
         BankList: {"data": Bank},
         Capability: {"expiry_duration": ExpiryDurationRange},
@@ -2481,6 +3320,8 @@ Model.NESTED.update(
         Checkout: {"customer": CheckoutCustomer},
         CheckoutList: {"data": Checkout},
         ClosedDay: {"batches": Settlement, "balance": Balance},
+        Dispute: {"evidence": DisputeEvidence},
+        DisputeList: {"data": Dispute},
         DuplicateReference: {"existing": Existing},
         EventInDetail: {"subject": EventSubject, "attempts": EventAttempt},
         EventRecord: {"subject": EventSubject},
@@ -2489,14 +3330,18 @@ Model.NESTED.update(
         ListenerList: {"data": ListenerState},
         ListenerPoll: {"events": EventCopy},
         MovementList: {"data": Movement},
-        Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "last_operation": LastOperation, "customer": Customer, "reversal": Reversal, "warnings": Warning},
+        Payment: {"source": CardShown, "virtual_account_details": TransferDetails, "disputes": PaymentDispute, "last_operation": LastOperation, "customer": Customer, "reversal": Reversal, "warnings": Warning},
         PaymentLink: {"amount_range": AmountRange, "collect": Collect, "customer": LinkCustomer, "custom_fields": CustomField, "warnings": Warning},
         PaymentLinkList: {"data": PaymentLink},
         PaymentList: {"data": Payment},
-        Problem: {"errors": FieldError, "mistake": Mistake},
+        PayoutBatchItem: {"customer": PayoutBatchCustomer, "payout": Payment},
+        PayoutBatchItemList: {"data": PayoutBatchItem},
+        PayoutBatchList: {"data": PayoutBatch},
+        Problem: {"errors": FieldError, "mistake": Mistake, "limit": PayoutLimit},
         Refund: {"destination": RefundDestination, "warnings": Warning},
         RefundList: {"data": Refund},
         RequestLogEntryList: {"data": RequestLogEntry},
+        SavedBeneficiaryList: {"data": SavedBeneficiary},
         Scenario: {"steps": ScenarioStep, "ends": ScenarioEnd},
         ScenarioList: {"data": Scenario},
         ScenarioStep: {"expect": ExpectedAnswer},
@@ -2505,7 +3350,9 @@ Model.NESTED.update(
         SettlementWithItems: {"items": SettlementItemList},
         UnappliedTransfer: {"sender": Sender},
         UnappliedTransferList: {"data": UnappliedTransfer},
+        UrlTaken: {"existing": ExistingEndpoint},
         VirtualAccount: {"customer": AccountHolder},
         VirtualAccountList: {"data": VirtualAccount},
+        WebhookEndpointList: {"data": WebhookEndpoint},
     }
 )

@@ -25,7 +25,8 @@ ALL_RETRIES = 60  # seconds
 CLOCK_KEPT = 600  # seconds
 LARGEST_DIFFERENCE = 24 * 3600  # seconds
 SUCCESS = range(200, 300)
-NOT_MODIFIED, UNAUTHORIZED = 304, 401
+UNAUTHORIZED = 401
+WITHOUT_BODY = (204, 304)
 NOT_OURS = "The answer is not one of Sluice's: is this the address of the service?"
 # Fields whose float or boolean would be a mistake of the program: 10.0 and True are JSON that looks right.
 WHOLE = {
@@ -52,7 +53,7 @@ class Meta:
 
 @dataclass(frozen=True)
 class Answer:
-    """The body of a successful answer, and its meta. The body of a 304 is None."""
+    """The body of a successful answer, and its meta. The body of a 204 or 304 is None."""
 
     document: Any
     meta: Meta
@@ -215,7 +216,7 @@ def _read(response: Response, request: Request) -> Answer:
         replayed=response.headers.get("idempotent-replayed") == "true",
         headers=response.headers,
     )
-    if response.status == NOT_MODIFIED:
+    if response.status in WITHOUT_BODY:
         return Answer(None, meta)
     try:
         document = json.loads(response.body) if response.body else None
@@ -277,7 +278,7 @@ def _text(value: Any) -> str:
 
 
 def _check_amounts(node: Any, name: str = "") -> None:
-    """Check that amounts and other whole numbers are ints, at any depth. The value is not repeated.
+    """Check that amounts and other whole numbers are ints, at any depth; hours may be fractions. No value is repeated.
 
     :raises TypeError: one is a float or a boolean
     """
@@ -287,7 +288,7 @@ def _check_amounts(node: Any, name: str = "") -> None:
     elif isinstance(node, list | tuple):
         for value in node:
             _check_amounts(value, name)
-    elif isinstance(node, float) or (isinstance(node, bool) and name in WHOLE):
+    elif (isinstance(node, float) and name != "overlap_hours") or (isinstance(node, bool) and name in WHOLE):
         kind = type(node).__name__
         raise TypeError(
             f"{name} must be an int, not a {kind}. Amounts are in minor units: NGN 2,500.00 is 250000."

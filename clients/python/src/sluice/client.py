@@ -10,11 +10,14 @@ from sluice.caller import Caller
 from sluice.resources import (
     Balance,
     Banks,
+    Beneficiaries,
     Capabilities,
     CardChecks,
+    Disputes,
     Events,
     PaymentLinks,
     Payments,
+    PayoutBatches,
     Payouts,
     Refunds,
     Requests,
@@ -22,6 +25,7 @@ from sluice.resources import (
     Settlements,
     UnappliedTransfers,
     VirtualAccounts,
+    WebhookEndpoints,
 )
 from sluice.transport import HttpTransport, Transport
 from sluice.version import __version__
@@ -84,8 +88,12 @@ class Sluice:
         self.balance = Balance(self._caller)
         self.settlements = Settlements(self._caller)
         self.unapplied_transfers = UnappliedTransfers(self._caller)
+        self.payout_batches = PayoutBatches(self._caller)
+        self.beneficiaries = Beneficiaries(self._caller)
+        self.disputes = Disputes(self._caller)
         self.payment_links = PaymentLinks(self._caller)
         self.events = Events(self._caller)
+        self.webhook_endpoints = WebhookEndpoints(self._caller)
         self.requests = Requests(self._caller)
         self.sandbox = Sandbox(self._caller)
 

@@ -11,6 +11,8 @@ METHODS = {
     "payments": "payments.get",
     "refunds": "refunds.get",
     "virtual-accounts": "virtual_accounts.get",
+    "payout-batches": "payout_batches.get",
+    "beneficiaries": "beneficiaries.get",
     "payment-links": "payment_links.get",
     "events": "events.get",
 }

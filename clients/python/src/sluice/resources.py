@@ -26,6 +26,9 @@ PAYMENTS, REFUNDS, ACCOUNTS = "/api/payments", "/api/refunds", "/api/virtual-acc
 LINKS, UNAPPLIED, SETTLEMENTS = "/api/payment-links", "/api/unapplied-transfers", "/api/settlements"
 EVENTS, BALANCE, BANKS = "/api/events", "/api/balance", "/api/banks"
 CAPABILITIES = "/api/capabilities"
+BENEFICIARIES, BATCHES = "/api/beneficiaries", "/api/payout-batches"
+DISPUTES = "/api/disputes"
+ENDPOINTS = "/api/webhook-endpoints"
 EXAMS = "/api/sandbox/exams"
 ADVANCE = "/api/sandbox/advance"
 CHECKS_PREFIX = "check-"
@@ -131,9 +134,8 @@ class CardChecks(Resource):
         """Check a card. Without a reference it is given one, so that the call can be repeated."""
         chosen = reference or CHECKS_PREFIX + secrets.token_hex(CHECK_LETTERS // 2)
         arguments = _known(request, models.CardCheckArguments)
-        return self._post(
-            models.Payment, PAYMENTS, {"request_type": "card_check", "reference": chosen, **arguments}
-        )
+        body = {"request_type": "card_check", "reference": chosen, **arguments}
+        return self._post(models.Payment, PAYMENTS, body)
 
 
 class Refunds(Resource):
@@ -277,6 +279,99 @@ class UnappliedTransfers(Resource):
         return self._post(models.UnappliedTransfer, path, body, is_repeatable=True)
 
 
+class PayoutBatches(Resource):
+    """Many payouts as one request: checked, approved, sent and followed."""
+
+    def create(self, **request: Unpack[models.PayoutBatchArguments]) -> models.PayoutBatch:
+        return self._post(models.PayoutBatch, BATCHES, _known(request, models.PayoutBatchArguments))
+
+    def get(self, reference: str) -> models.PayoutBatch:
+        return self._get(models.PayoutBatch, _path(BATCHES, reference))
+
+    def list(self, **filters: Unpack[models.ListPayoutBatchesQuery]) -> Page[models.PayoutBatch]:
+        return self._list(models.PayoutBatch, BATCHES, filters, models.ListPayoutBatchesQuery)
+
+    def payouts(
+        self, reference: str, **filters: Unpack[models.ListBatchPayoutsQuery]
+    ) -> Page[models.PayoutBatchItem]:
+        """List the payouts of a batch in the order of the file."""
+        path = _path(BATCHES, reference, "payouts")
+        return self._list(models.PayoutBatchItem, path, filters, models.ListBatchPayoutsQuery)
+
+    def approve(
+        self,
+        reference: str,
+        *,
+        accept: Mapping[str, str] | None = None,
+        as_far_as_balance: bool | None = None,
+    ) -> models.PayoutBatch:
+        """Release a batch. `accept`: why payouts that are not `ok` are paid, by their references."""
+        body = _present(accept=accept, as_far_as_balance=as_far_as_balance)
+        return self._post(models.PayoutBatch, _path(BATCHES, reference, "approve"), body, is_repeatable=True)
+
+    def cancel(self, reference: str) -> models.PayoutBatch:
+        """Cancel what is not sent yet."""
+        return self._post(models.PayoutBatch, _path(BATCHES, reference, "cancel"), is_repeatable=True)
+
+    def retry(self, reference: str) -> models.PayoutBatch:
+        """Make a new batch of the failed payouts."""
+        return self._post(models.PayoutBatch, _path(BATCHES, reference, "retry"), is_repeatable=True)
+
+
+class Beneficiaries(Resource):
+    """Bank accounts that you pay."""
+
+    def create(self, **request: Unpack[models.SavedBeneficiaryArguments]) -> models.SavedBeneficiary:
+        body = _known(request, models.SavedBeneficiaryArguments)
+        return self._post(models.SavedBeneficiary, BENEFICIARIES, body)
+
+    def get(self, reference: str) -> models.SavedBeneficiary:
+        return self._get(models.SavedBeneficiary, _path(BENEFICIARIES, reference))
+
+    def list(self, **filters: Unpack[models.ListBeneficiariesQuery]) -> Page[models.SavedBeneficiary]:
+        return self._list(models.SavedBeneficiary, BENEFICIARIES, filters, models.ListBeneficiariesQuery)
+
+    def update(
+        self, reference: str, **changes: Unpack[models.BeneficiaryChangeArguments]
+    ) -> models.SavedBeneficiary:
+        body = _known(changes, models.BeneficiaryChangeArguments, keep_none=True)
+        answer = self._caller.call("PATCH", _path(BENEFICIARIES, reference), body=body, is_repeatable=True)
+        return models.SavedBeneficiary.read(answer.document, answer.meta)
+
+    def delete(self, reference: str) -> None:
+        """Hide a beneficiary. Its payouts stay."""
+        self._caller.call("DELETE", _path(BENEFICIARIES, reference))
+
+
+class Disputes(Resource):
+    """What cardholders' banks take back, and your answers."""
+
+    def list(self, **filters: Unpack[models.ListDisputesQuery]) -> Page[models.Dispute]:
+        return self._list(models.Dispute, DISPUTES, filters, models.ListDisputesQuery)
+
+    def get(self, dispute_id: str) -> models.Dispute:
+        return self._get(models.Dispute, _path(DISPUTES, dispute_id))
+
+    def add_evidence(self, dispute_id: str, *, kind: str, text: str) -> models.DisputeEvidence:
+        """Add a text to your answer. Nothing is sent until you submit it."""
+        path = _path(DISPUTES, dispute_id, "evidence")
+        return self._post(models.DisputeEvidence, path, {"kind": kind, "text": text}, is_repeatable=False)
+
+    def remove_evidence(self, dispute_id: str, item_id: str) -> None:
+        """Remove a text or a file from your answer, before you submit it."""
+        self._caller.call("DELETE", _path(DISPUTES, dispute_id, "evidence", item_id))
+
+    def submit(self, dispute_id: str, *, leave_out: Sequence[str] | None = None) -> models.Dispute:
+        """Submit your answer, once. `leave_out` names parts of the packet that aren't sent with your evidence."""
+        path = _path(DISPUTES, dispute_id, "submit")
+        return self._post(models.Dispute, path, _present(leave_out=leave_out), is_repeatable=True)
+
+    def accept(self, dispute_id: str, *, amount: int | None = None) -> models.Dispute:
+        """Concede all of it, or an amount in minor units. That is final."""
+        path = _path(DISPUTES, dispute_id, "accept")
+        return self._post(models.Dispute, path, _present(amount=amount), is_repeatable=True)
+
+
 class PaymentLinks(Resource):
     """Pages on which payers pay."""
 
@@ -323,6 +418,40 @@ class Events(Resource):
         return self._post(models.EventRecord, path, _present(to=to), is_repeatable=False)
 
 
+class WebhookEndpoints(Resource):
+    """URLs that receive your events."""
+
+    def create(self, **request: Unpack[models.WebhookEndpointArguments]) -> models.WebhookEndpointWithKey:
+        """Create an endpoint. Never repeated: if the answer is lost, list the endpoints and rotate the key."""
+        body = _known(request, models.WebhookEndpointArguments)
+        return self._post(models.WebhookEndpointWithKey, ENDPOINTS, body, is_repeatable=False)
+
+    def list(self, **filters: Unpack[models.ListWebhookEndpointsQuery]) -> Page[models.WebhookEndpoint]:
+        return self._list(models.WebhookEndpoint, ENDPOINTS, filters, models.ListWebhookEndpointsQuery)
+
+    def get(self, endpoint_id: str) -> models.WebhookEndpoint:
+        return self._get(models.WebhookEndpoint, _path(ENDPOINTS, endpoint_id))
+
+    def update(
+        self, endpoint_id: str, **changes: Unpack[models.WebhookEndpointChangeArguments]
+    ) -> models.WebhookEndpoint:
+        body = _known(changes, models.WebhookEndpointChangeArguments, keep_none=True)
+        answer = self._caller.call("PATCH", _path(ENDPOINTS, endpoint_id), body=body, is_repeatable=True)
+        return models.WebhookEndpoint.read(answer.document, answer.meta)
+
+    def delete(self, endpoint_id: str) -> None:
+        """Delete an endpoint. Its deliveries that wait are skipped."""
+        self._caller.call("DELETE", _path(ENDPOINTS, endpoint_id))
+
+    def rotate(
+        self, endpoint_id: str, *, overlap_hours: float | None = None
+    ) -> models.WebhookEndpointWithKey:
+        """Rotate the signing key. Never repeated: if the answer is lost, rotate again."""
+        path = _path(ENDPOINTS, endpoint_id, "rotate")
+        body = _present(overlap_hours=overlap_hours)
+        return self._post(models.WebhookEndpointWithKey, path, body, is_repeatable=False)
+
+
 class Requests(Resource):
     """The log of your requests to this API."""
 
@@ -356,6 +485,10 @@ class Sandbox(Resource):
         body = _present(payment=reference, until=until)
         return self._post(models.AdvancedPayment, ADVANCE, body, is_repeatable=False)
 
+    def advance_payout_batch(self, reference: str) -> models.PayoutBatch:
+        """Have a batch checked or sent now, your server asked about it, or its wait for approval or money ended."""
+        return self._post(models.PayoutBatch, ADVANCE, {"payout_batch": reference}, is_repeatable=False)
+
     def advance_event(self, event_id: str) -> models.EventRecord:
         """Have the next attempt of a waiting event made now. Repeat the call to make all eight."""
         return self._post(models.EventRecord, ADVANCE, {"event": event_id}, is_repeatable=False)
@@ -364,13 +497,19 @@ class Sandbox(Resource):
         """Settle everything that has no batch, and move the new batches to `pending`, `approved`, `released` or `rejected`."""
         return self._post(models.ClosedDay, ADVANCE, {"day": state}, is_repeatable=False)
 
+    def return_reserve(self, settlement_id: str) -> models.ClosedDay:
+        """Return what is held of a released settlement to your wallet, as if its days were over."""
+        return self._post(models.ClosedDay, ADVANCE, {"reserve": settlement_id}, is_repeatable=False)
+
     def listener(self, name: str) -> Listener:
         """Return a listener, which polls for copies of your events once it has begun."""
         return Listener(self._caller, name, _path("/api/sandbox/listeners", name))
 
-    def exam(self, *, target: str = "endpoint", listener: str | None = None) -> models.Exam:
-        """Start an exam of your webhook receiver. For the target `client`, send its `requests` and report the answers."""
-        body = _present(target=target, listener=listener)
+    def exam(
+        self, *, target: str = "endpoint", endpoint_id: str | None = None, listener: str | None = None
+    ) -> models.Exam:
+        """Start an exam of your first endpoint, or another one. For the target `client`, report the answers to its `requests`."""
+        body = _present(target=target, endpoint_id=endpoint_id, listener=listener)
         return self._post(models.Exam, EXAMS, body, is_repeatable=False)
 
     def get_exam(self, exam_id: str) -> models.Exam:
@@ -380,9 +519,8 @@ class Sandbox(Resource):
         self, exam_id: str, *, answers: Sequence[Mapping[str, Any]] | None = None, acted: str | None = None
     ) -> models.Exam:
         """Report the answers to the requests of an exam, or your own to its question: `0`, `1` or `more`."""
-        return self._post(
-            models.Exam, _path(EXAMS, exam_id, "answers"), _present(answers=answers, acted=acted)
-        )
+        body = _present(answers=answers, acted=acted)
+        return self._post(models.Exam, _path(EXAMS, exam_id, "answers"), body)
 
 
 class UnknownScenario(SluiceError, KeyError):

@@ -52,6 +52,11 @@ def add_to(commands: Subparsers) -> None:
         help="send the requests from here (default: the service to your endpoint)",
     )
     parser.add_argument(
+        "--endpoint",
+        metavar="ID",
+        help="without --forward-to: the endpoint to examine (default: the first one)",
+    )
+    parser.add_argument(
         "--name", help="with --forward-to: the listener whose key signs (default: user and machine)"
     )
     add_caller(parser)
@@ -60,10 +65,16 @@ def add_to(commands: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.name and not options.forward_to:
         raise WrongUsage("--name needs --forward-to.")
+    if options.endpoint and options.forward_to:
+        raise WrongUsage("--endpoint and --forward-to exclude each other.")
     to = receiver(options.forward_to) if options.forward_to else None
     with connect_to_sandbox(options) as client:
         say("The payments in these events don't exist. Their references begin with exam-.")
-        exam = _by_service(client) if to is None else _from_here(client, to, options.name or default_name())
+        exam = (
+            _by_service(client, options.endpoint)
+            if to is None
+            else _from_here(client, to, options.name or default_name())
+        )
         rows = list(rows_of(exam.results))
         show(exam, options, lines=lambda: [*table(rows, empty=""), f"The exam {exam.state}."])
         if to is not None and not any(each.result == "passed" for each in exam.results):
@@ -85,8 +96,8 @@ def rows_of(results: Iterable[ExamResult]) -> Iterator[tuple[str, str, str]]:
         yield "not_run", probes[0] if len(probes) == 1 else f"{len(probes)} probes", cause
 
 
-def _by_service(client: Sluice) -> Exam:
-    exam = client.sandbox.exam()
+def _by_service(client: Sluice, endpoint_id: str | None) -> Exam:
+    exam = client.sandbox.exam(endpoint_id=endpoint_id)
     while exam.state == "running":
         time.sleep(POLL_SECONDS)
         exam = client.sandbox.get_exam(exam.id)

@@ -96,6 +96,7 @@ def _add_payouts(commands: Subparsers) -> None:
     create.add_argument(
         "--body", metavar="FILE", required=True, help="the request's JSON; - reads standard input"
     )
+    create.add_argument("--purpose", choices=["salary", "supplier", "other"], help="what it is for")
     listed = add_command(
         actions, "list", help="List the newest.", example="sluice payouts list --status failed", run=_list
     )
@@ -120,6 +121,8 @@ def _create_payout(options: argparse.Namespace) -> int:
     request = {"request_type": "payout"} | read_object(options.body)
     if request["request_type"] != "payout":
         raise WrongUsage("The body is no payout: its request_type is another one.")
+    if options.purpose:
+        request["purpose"] = options.purpose
     return _send(request, options)
 
 
