@@ -8,6 +8,7 @@ PORT ?= 8000
 DATA ?= $(or $(SANDBOX_DATA),var/sandbox)
 ARGS ?=
 RAILS ?=
+ONLY ?=
 BASE ?=
 
 # Uses uv from the PATH if there is one, otherwise installs a pinned version into .tools.
@@ -15,7 +16,7 @@ UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
 RUN := .venv/bin/python
 PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
 # Without the tests that have a target of their own.
-SUITE := not e2e and not clients and not image and not operations
+SUITE := not e2e and not clients and not image and not operations$(if $(ONLY), and ($(ONLY)))
 
 export UV_PYTHON_DOWNLOADS := never
 # Compile bytecode once, at installation. If processes may not write bytecode, each would compile again at its start.
@@ -23,7 +24,7 @@ export UV_COMPILE_BYTECODE := 1
 # The interpreter itself: if uv is given a version manager's shim, it makes .venv anew at every sync. PYTHON=… decides.
 export UV_PYTHON := $(or $(if $(filter command,$(origin PYTHON)),,$(UV_PYTHON)),$(shell $(PYTHON) -c 'import sys; print(sys._base_executable)' 2>/dev/null))
 
-VARIABLES := ARGS BASE DATA IMAGE_CACHE PORT PYTHON RAILS
+VARIABLES := ARGS BASE DATA IMAGE_CACHE ONLY PORT PYTHON RAILS
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 $(if $(UNKNOWN),$(error $(UNKNOWN)? Known: $(VARIABLES)))
@@ -51,7 +52,7 @@ run: install ## start the sandbox: web, worker and schedule on SQLite (PORT=8000
 run-production: install ## start production's processes on this machine: PostgreSQL, Redis, gunicorn with TLS, worker, beat (ARGS=--help)
 	@exec $(RUN) -m config.runtime.local_production $(ARGS)
 
-test: install ## run the test suite (on SQLite, or with DATABASE_URL and REDIS_URL); ARGS go to pytest
+test: install ## run the test suite (on SQLite, or with DATABASE_URL and REDIS_URL; ONLY=mark; ARGS go to pytest)
 	@$(PYTEST) -m "$(SUITE) and not faults and not long" $(ARGS)
 
 test-long: install ## run the slow tests: journeys, races, state machines, hanging peers

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from config.middleware import MACHINES
-from dashboard.account.kept_forms import drop_kept_form, is_recent, require_reauthentication
+from dashboard.account.reauthentication.recent import is_recent, require_reauthentication
 from dashboard.memberships import (
     SAFE_METHODS,
     find_membership,
@@ -25,7 +25,7 @@ class AccessRules(LoginRequiredMiddleware):
     """Refuse a view without a rule, and ask for recent reauthentication before a view whose rule asks for it.
 
     A view enforces the rest of its rule. This middleware comes after the CSRF protection, so that a form posted by
-    another site is never kept.
+    another site is never shown.
     """
 
     def process_view(
@@ -41,11 +41,7 @@ class AccessRules(LoginRequiredMiddleware):
             return None
         if not isinstance(request.user, User):
             return None  # the view redirects to sign-in, or is public
-        if not is_recent(request):
-            return self._ask(request, request.user, rule, is_act=is_act)
-        if is_act:
-            drop_kept_form(request)
-        return None
+        return None if is_recent(request) else self._ask(request, request.user, rule, is_act=is_act)
 
     def _refuse(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase:
         """Redirect to sign-in, as Django does by default, and refuse signed-in users too."""
@@ -61,7 +57,7 @@ class AccessRules(LoginRequiredMiddleware):
             membership = find_membership(request, user)
             if membership and is_form_of_another_business(request, membership):
                 return refuse_form(request, membership)  # don't ask for a password first
-        return require_reauthentication(request, action=rule.action)
+        return require_reauthentication(request, user, action=rule.action)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Ask where allauth's own views require it. allauth would repeat the request without confirmation."""
@@ -69,4 +65,4 @@ class AccessRules(LoginRequiredMiddleware):
             return None
         match = request.resolver_match
         rule = rule_of(match.func) if match else None
-        return require_reauthentication(request, action=rule.action if rule else "")
+        return require_reauthentication(request, request.user, action=rule.action if rule else "")

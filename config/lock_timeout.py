@@ -12,7 +12,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from kit.db import locks
+from kit.db import locks, postgresql
 
 log = structlog.get_logger("sluice.database")
 
@@ -45,7 +45,7 @@ def note(error: Exception) -> None:
 
 def settle(**_: Any) -> None:
     """Apply the current lock timeout to this thread's connection, if it has one and its session isn't shared."""
-    if connection.vendor != "postgresql" or connection.connection is None:
+    if connection.connection is None:
         return
     if settings.DATABASE_POOLING == "transaction":  # the setting would apply to other processes
         return
@@ -54,8 +54,7 @@ def settle(**_: Any) -> None:
         return
     statement = f"SET lock_timeout = '{BRIEF}'" if is_brief else "RESET lock_timeout"
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(statement)
+        postgresql.rows(statement)
     except DatabaseError as error:  # the request will fail with its own error
         log.warning("database unavailable", error=type(error).__name__)
     else:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.core.exceptions import BadRequest, DisallowedHost
+from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase, HttpResponseRedirectBase, ResponseHeaders
 from django.middleware.csrf import CsrfViewMiddleware
@@ -38,8 +38,15 @@ SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}\Z")
 # the Luhn check.
 UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[1-8][0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}\Z")
 
+# These take a whole payout batch, by the API or by a form, or a file of an acquirer about disputes.
+BATCHES = (
+    "/api/payout-batches",
+    "/dashboard/payouts/batches/new/",
+    "/admin/disputes/disputereport/upload/",
+    "/admin/cash/statement/upload/",
+)
 MACHINES = ("/api/", "/bank/", "/connectors/")  # called by programs: no session, cookies or forms
-PAYERS = ("/3ds/", "/pay/", "/l/", "/checkout/")  # pages without sign-in
+LINKED = ("/3ds/", "/pay/", "/l/", "/checkout/", "/statement/")  # pages without sign-in, of payers and guests
 
 log = structlog.get_logger("sluice.requests")
 
@@ -143,13 +150,13 @@ class SecurityHeaders:
         # `Origin: null`, as a forged form would.
         headers["Referrer-Policy"] = "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        if request.path.startswith(PAYERS):
+        if request.path.startswith(LINKED):
             _keep_private(headers)
         return response
 
 
 def _keep_private(headers: ResponseHeaders) -> None:
-    """Set the headers of every response to a payer, errors included. The URL is a credential."""
+    """Set the headers of every response to a payer or a guest, errors included. The URL is a credential."""
     headers["Referrer-Policy"] = "no-referrer"
     headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"
     headers["X-Robots-Tag"] = "noindex, nofollow"
@@ -180,6 +187,23 @@ class KnownHost:
 UNKNOWN_HOST = "The Host header does not name this service."
 
 
+TAKES_FILES = re.compile(r"/api/disputes/[0-9a-f-]{36}/files")
+FORM_WITH_FILE = re.compile(r"/dashboard/disputes/[0-9a-f-]{36}/")
+FORM_WITH_LOGO = "/dashboard/settings/"
+
+
+def largest_body(path: str) -> int:
+    """Return how many bytes a body may have at an address."""
+    if TAKES_FILES.fullmatch(path):
+        return int(settings.MAX_FILE_BYTES)
+    if FORM_WITH_FILE.fullmatch(path):
+        return int(settings.MAX_FILE_BYTES + settings.MAX_BODY_BYTES)
+    if path == FORM_WITH_LOGO:
+        return int(settings.MAX_LOGO_BYTES + settings.MAX_BODY_BYTES)
+    size: int = settings.MAX_BATCH_BYTES if path in BATCHES else settings.MAX_BODY_BYTES
+    return size
+
+
 class CompleteBody:
     """Reject a request whose body is shorter than its Content-Length. Incomplete requests are never processed."""
 
@@ -188,8 +212,10 @@ class CompleteBody:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         length = request.META.get("CONTENT_LENGTH") or ""
-        # A longer body is refused when it is read, and so is a length that isn't a number.
-        if length.isdecimal() and 0 < int(length) <= settings.MAX_BODY_BYTES and not _is_whole(request):
+        # A longer body is refused, and so is a length that isn't a number when it is read.
+        if length.isdecimal() and int(length) > largest_body(request.path):
+            raise RequestDataTooBig
+        if length.isdecimal() and int(length) > 0 and not _is_whole(request):
             if request.path.startswith(MACHINES):
                 return problem_response(request, "invalid_request", detail=SHORT_BODY)
             raise BadRequest(SHORT_BODY)
@@ -237,7 +263,7 @@ class ApiRequestChecks:
             refusal = problem_response(request, "unsupported_media_type", detail=ENCODED_BODY)
             refusal.headers["Accept-Encoding"] = "identity"  # RFC 9110, 15.5.16
             return refusal
-        if length.isdecimal() and int(length) > settings.MAX_BODY_BYTES:
+        if length.isdecimal() and int(length) > largest_body(request.path):
             return problem_response(request, "body_too_large")
         return None
 

@@ -69,8 +69,11 @@ INSTALLED_APPS = [
     "developer_site",
     "config",
     "dashboard",
+    "payout_batches",
     "connectors",
+    "disputes",
     "payments",
+    "cash",
     "virtual_accounts",
     "webhooks",
     "ledger",
@@ -146,21 +149,21 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # the invitation proves the address
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = (
-    False  # dashboard/account/sign_in_limits.py has limits that don't need the cache
+    False  # dashboard/account/sign_in/sign_in_limits.py has limits that don't need the cache
 )
 ACCOUNT_FORMS = {
-    "change_password": "dashboard.account.code_forms.PasswordChange",
-    "reset_password": "dashboard.account.password_reset.ResetPasswordForm",
+    "change_password": "dashboard.account.second_factor.code_forms.PasswordChange",
+    "reset_password": "dashboard.account.sign_in.password_reset.ResetPasswordForm",
 }
 MFA_ADAPTER = "dashboard.account.adapters.MFAAdapter"
 MFA_FORMS = {
-    "activate_totp": "dashboard.account.code_forms.SetUpCode",
-    "authenticate": "dashboard.account.code_forms.SecondStepCode",
-    "reauthenticate": "dashboard.account.code_forms.ConfirmationCode",
-    "add_webauthn": "dashboard.account.passkey_forms.MakesPasskey",
-    "authenticate_webauthn": "dashboard.account.passkey_forms.SecondStep",
-    "login_webauthn": "dashboard.account.passkey_forms.SignIn",
-    "reauthenticate_webauthn": "dashboard.account.passkey_forms.Confirmation",
+    "activate_totp": "dashboard.account.second_factor.code_forms.SetUpCode",
+    "authenticate": "dashboard.account.second_factor.code_forms.SecondStepCode",
+    "reauthenticate": "dashboard.account.second_factor.code_forms.ConfirmationCode",
+    "add_webauthn": "dashboard.account.second_factor.passkey_forms.MakesPasskey",
+    "authenticate_webauthn": "dashboard.account.second_factor.passkey_forms.SecondStep",
+    "login_webauthn": "dashboard.account.second_factor.passkey_forms.SignIn",
+    "reauthenticate_webauthn": "dashboard.account.second_factor.passkey_forms.Confirmation",
 }
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth adds an unverified address when a password is reset
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
@@ -199,7 +202,12 @@ PROXIES_IN_FRONT = env.number("PROXIES_IN_FRONT", default=0 if SANDBOX else 1, m
 MESSAGE_TAGS = {message_levels.INFO: "plain", message_levels.ERROR: "danger"}  # the styles of our notices
 
 MAX_BODY_BYTES = 64 * 1024
-DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+# Of the addresses that take a whole payout batch.
+MAX_BATCH_BYTES = 1024 * 1024
+MAX_FILE_BYTES = 4 * 1024 * 1024  # of a file that the API takes as a body: evidence of a dispute
+MAX_LOGO_BYTES = 100 * 1024  # of a business's logo, which payers load over slow lines
+# A form with such a file of evidence. The smaller limits are the middleware's.
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_FILE_BYTES + MAX_BODY_BYTES
 
 LANGUAGE_CODE = "en"
 USE_I18N = False
@@ -352,7 +360,7 @@ RAILS_NOT_USED = env.choices("RAILS_NOT_USED", RAIL_CONNECTORS)  # without a con
 
 
 # Providers by name, each for all rails that it has a connector for. Settings of single rails come first.
-PROVIDERS = {"checkout": ("cards",), "paystack": ("payouts",)}
+PROVIDERS = {"checkout": ("cards",), "paystack": ("cards", "payouts", "virtual_accounts")}
 RAILS = env.choices("RAILS", PROVIDERS)
 
 
@@ -369,9 +377,9 @@ PAYOUT_BANK = env.text("PAYOUT_BANK", default=_default_connector("payouts"))
 ACCOUNT_PROVIDER = env.text("ACCOUNT_PROVIDER", default=_default_connector("virtual_accounts"))
 _PATH_OF_A_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)  # accepted for one more release
 for _rail, _chosen, _known in (
-    ("cards", CARD_ACQUIRER, ("sandbox", "iso8583", "checkout")),
+    ("cards", CARD_ACQUIRER, ("sandbox", "iso8583", "checkout", "paystack")),
     ("payouts", PAYOUT_BANK, ("sandbox", "http", "paystack")),
-    ("virtual_accounts", ACCOUNT_PROVIDER, ("sandbox",)),
+    ("virtual_accounts", ACCOUNT_PROVIDER, ("sandbox", "paystack")),
 ):
     if _rail in RAILS_NOT_USED and _chosen:
         env.refuse(f"RAILS_NOT_USED has {_rail}, but {RAIL_CONNECTORS[_rail]} is set. Remove one of them.")
@@ -411,19 +419,34 @@ BANK_MEMORY = env.number("BANK_MEMORY", default=24, minimum=1)
 CHECKOUT_WEBHOOK_KEYS = env.words("CHECKOUT_WEBHOOK_KEYS")
 PAYSTACK_WEBHOOK_KEYS = env.words("PAYSTACK_WEBHOOK_KEYS")
 
+# `make run-production ARGS=--simulators`: providers may be simulators on this machine in production too.
+SIMULATED_PROVIDERS = env.flag("SIMULATED_PROVIDERS", default=False)
+if SIMULATED_PROVIDERS and urlsplit(PUBLIC_URL).hostname not in {"localhost", "127.0.0.1"}:
+    env.refuse("SIMULATED_PROVIDERS takes no real payments: it is only for a PUBLIC_URL on this machine.")
+
 # The account at Paystack.
 PAYSTACK_SECRET_KEY = env.text("PAYSTACK_SECRET_KEY")
 PAYSTACK_URL = env.text("PAYSTACK_URL", default="https://api.paystack.co").rstrip("/")
 PAYSTACK_INTEGRATION = env.text("PAYSTACK_INTEGRATION")
 PAYSTACK_CURRENCIES = env.currencies("PAYSTACK_CURRENCIES", read=Currency, default=("NGN",))
 PAYSTACK_CA_FILE = env.text("PAYSTACK_CA_FILE")
+PAYSTACK_CARDS = env.choice("PAYSTACK_CARDS", ("hosted", "direct"), default="hosted")
+# Of payers who gave none. Virtual accounts are customers with this address and a tag.
+PAYSTACK_FALLBACK_EMAIL = env.text("PAYSTACK_FALLBACK_EMAIL")
+# The bank of virtual accounts, by its slug there; empty: Paystack chooses.
+PAYSTACK_PREFERRED_BANK = env.text(
+    "PAYSTACK_PREFERRED_BANK", default="test-bank" if PAYSTACK_SECRET_KEY.startswith("sk_test_") else ""
+)
 # Seconds for sending a payout, which takes several calls, and for each query.
 PAYSTACK_TIMEOUT = env.number("PAYSTACK_TIMEOUT", default=8, minimum=1, maximum=9)
 for _problem in paystack_account.problems(
     secret_key=PAYSTACK_SECRET_KEY,
     url=PAYSTACK_URL,
     integration=PAYSTACK_INTEGRATION,
+    fallback_email=PAYSTACK_FALLBACK_EMAIL,
+    opens_accounts=ACCOUNT_PROVIDER == "paystack",
     is_sandbox=SANDBOX,
+    may_be_simulated=SANDBOX or SIMULATED_PROVIDERS,
 ):
     env.refuse(_problem)
 
@@ -437,20 +460,35 @@ CHECKOUT_TIMEOUT = env.number("CHECKOUT_TIMEOUT", default=9, minimum=1, maximum=
 CHECKOUT_CARDS = env.choice("CHECKOUT_CARDS", ("direct", "hosted"), default="direct")
 CHECKOUT_CURRENCIES = env.currencies("CHECKOUT_CURRENCIES", read=checkout_account.currency, default=("NGN",))
 CHECKOUT_CITY = env.text("CHECKOUT_CITY", default="Lagos")
+CHECKOUT_COUNTRY = env.text("CHECKOUT_COUNTRY", default="NG")
 for _problem in checkout_account.problems(
     secret_key=CHECKOUT_SECRET_KEY,
     url=CHECKOUT_URL,
     channel=CHECKOUT_PROCESSING_CHANNEL,
     is_sandbox=SANDBOX,
+    may_be_simulated=SANDBOX or SIMULATED_PROVIDERS,
 ):
     env.refuse(_problem)
 
 AUTHORISATION_LIFETIME = env.number("AUTHORISATION_LIFETIME", default=7 * 24 * 3600, minimum=60)  # seconds
 CHALLENGE_LIFETIME = env.number("CHALLENGE_LIFETIME", default=15 * 60, minimum=1)  # seconds
 # If True, a payout that the wallet does not cover fails with 20051. If False, the wallet may become negative.
+# Payouts of batches that are sent each second, for each business.
+PAYOUT_BATCH_RATE = env.number("PAYOUT_BATCH_RATE", default=25, minimum=1, maximum=1_000)
 PAYOUT_REQUIRES_BALANCE = env.flag("PAYOUT_REQUIRES_BALANCE", default=not SANDBOX)
+# Hours that a change of a business's settlement account waits.
+SETTLEMENT_ACCOUNT_COOLING = env.number("SETTLEMENT_ACCOUNT_COOLING", default=24, minimum=1)
 # Staff actions that move money need confirmation by a second person.
 FOUR_EYES = env.flag("FOUR_EYES", default=not SANDBOX)
+# A settlement batch is approved when a bank's statement has its payments' money, or by two people.
+RELEASE_REQUIRES_FUNDS = env.flag("RELEASE_REQUIRES_FUNDS", default=not SANDBOX)
+# Who sells on the invoices of fees; without a name, none are issued.
+SELLER_NAME = env.text("SELLER_NAME", default="Sluice sandbox" if SANDBOX else "")
+SELLER_ADDRESS = env.text("SELLER_ADDRESS")
+SELLER_TAX_ID = env.text("SELLER_TAX_ID")
+# What a dispute past inquiry costs a business, in minor units: by currency, nothing in all others.
+DISPUTE_FEES = env.amounts("DISPUTE_FEES", read=Currency, default={})
+DISPUTE_FEE_RETURNED = env.flag("DISPUTE_FEE_RETURNED", default=True)  # when it is won or withdrawn
 # The smallest total of a payment link, in minor units: by currency, and of all others. Stolen cards are tested with
 # small amounts.
 LINK_MINIMUM_AMOUNTS = env.amounts("LINK_MINIMUM_AMOUNTS", read=Currency, default={"NGN": 10_000})
@@ -486,7 +524,10 @@ logs.configure(level=LOG_LEVEL, as_json=not SANDBOX)
 
 # The hosting bank's code and name are valid ------------------------------------------------------------
 
-if ACCOUNT_PROVIDER and not (banks.CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME):
+_names_its_banks = ACCOUNT_PROVIDER in {"", "paystack"}
+if not _names_its_banks and not (
+    banks.CODE.fullmatch(VIRTUAL_ACCOUNT_BANK_CODE) and VIRTUAL_ACCOUNT_BANK_NAME
+):
     env.refuse(
         "VIRTUAL_ACCOUNT_BANK_CODE must have 3, 5 or 6 digits, and VIRTUAL_ACCOUNT_BANK_NAME must name a bank "
         "that is not in kit/banks.csv."

@@ -14,6 +14,8 @@ admin.autodiscover()
 urlpatterns = [
     # The API, notifications of the bank and of providers, pages for payers
     path("", include("payments.urls")),
+    path("", include("payout_batches.urls")),
+    path("", include("disputes.urls")),
     path("", include("connectors.urls")),
     path("", include("virtual_accounts.urls")),
     path("", include("ledger.urls")),
@@ -26,10 +28,13 @@ urlpatterns = [
     # The dashboard
     path("dashboard", only_redirects(RedirectView.as_view(pattern_name="overview"))),
     path("", include("dashboard.overview.urls")),
+    path("", include("dashboard.success_rates.urls")),
     path("", include("dashboard.payments.urls")),
     path("", include("dashboard.payment_links.urls")),
     path("", include("dashboard.refunds.urls")),
     path("", include("dashboard.payouts.urls")),
+    path("", include("dashboard.beneficiaries.urls")),
+    path("", include("dashboard.payout_batches.urls")),
     path("", include("dashboard.webhooks.urls")),
     path("", include("dashboard.developers.urls")),
     path("", include("dashboard.team.urls")),
@@ -38,6 +43,8 @@ urlpatterns = [
     path("", include("dashboard.virtual_accounts.urls")),
     path("", include("dashboard.settlements.urls")),
     path("", include("dashboard.balance.urls")),
+    path("", include("dashboard.statements.urls")),
+    path("", include("dashboard.disputes.urls")),
     path("", include("dashboard.sandbox.urls")),
     path("", include("dashboard.search.urls")),
     path("", include("dashboard.settings.urls")),

@@ -190,8 +190,11 @@ def _disk() -> Iterator[Finding]:
 def _database() -> Iterator[Finding]:
     started = time.perf_counter()
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        with connection.cursor():
+            pass  # it connects
+        state = postgresql.rows(
+            "SELECT current_setting('server_version_num')::int, current_setting('is_superuser') = 'on'"
+        )
     except DatabaseError as error:
         yield Finding(
             "database",
@@ -201,21 +204,20 @@ def _database() -> Iterator[Finding]:
         )
         return
     milliseconds = (time.perf_counter() - started) * 1000
-    if connection.vendor == "postgresql":
-        version = int(connection.pg_version)  # type: ignore[attr-defined]
+    for version, is_superuser in state:
         if version < OLDEST_POSTGRESQL:
             said = f"PostgreSQL {version // 10_000} is not supported."
             yield Finding("database", Severity.WARNING, said, "Upgrade to PostgreSQL 15 or newer.")
             return
-        yield from _database_role()
+        yield from _database_role(is_superuser=is_superuser)
     yield Finding("database", Severity.FINE, f"{connection.display_name} responds in {milliseconds:.1f} ms.")
 
 
-def _database_role() -> Iterator[Finding]:
+def _database_role(*, is_superuser: bool) -> Iterator[Finding]:
     """A superuser could read files of the server and change rows that triggers protect."""
     if settings.SANDBOX:
         return
-    if connection.connection.info.parameter_status("is_superuser") == "on":
+    if is_superuser:
         yield Finding(
             "database role",
             Severity.WARNING,
@@ -409,7 +411,7 @@ def _pending(now: datetime) -> Iterator[Finding]:
             f"{counted(overdue, 'challenge or authorisation is', 'challenges or authorisations are')} overdue.",
             "Run manage.py expire_due, and check that beat is running.",
         )
-    messages = ProviderMessage.objects.unanswered().filter(created_at__lte=now - PENDING_WARNING)
+    messages = ProviderMessage.objects.overdue(since=now - PENDING_WARNING)
     unanswered_messages = messages.count()
     if unanswered_messages:
         yield Finding(

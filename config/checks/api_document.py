@@ -22,8 +22,8 @@ SINGLE_SUBSCHEMAS = ("items", "additionalProperties", "propertyNames")
 # Lists that may grow. A generated client with a closed enum would crash on a new value.
 OPEN_LISTS = {"code", "response_code", "gateway_code", "gateway_recommendation", "card_type"}
 VERBS = {
-    "activate", "advance", "begin", "cancel", "capture", "create", "credit", "deactivate", "end", "get", "list", "poll", "receive",
-    "report", "resend", "resolve", "return", "simulate", "update", "void",
+    "accept", "activate", "add", "advance", "approve", "begin", "cancel", "capture", "create", "credit", "deactivate", "delete", "end", "get", "list", "poll", "receive",
+    "remove", "report", "resend", "resolve", "retry", "return", "rotate", "simulate", "submit", "update", "void",
 }  # fmt: skip
 
 
@@ -79,7 +79,8 @@ def answers(document: Schema) -> Iterator[str]:
     """Yield answers whose schema is not a single reference, and errors that are not of the common schema."""
     for operation, status, answer in _answers(document):
         for content in answer.get("content", {}).values():
-            if set(content["schema"]) != {"$ref"}:
+            is_file = content["schema"].get("format") == "binary"
+            if set(content["schema"]) != {"$ref"} and not is_file:
                 yield f"{operation} {status} is not a single reference"
             elif status[0] in "45":
                 yield from _errors(operation, status, answer, content)
@@ -87,7 +88,8 @@ def answers(document: Schema) -> Iterator[str]:
 
 def _errors(operation: str, status: str, answer: Schema, content: Schema) -> Iterator[str]:
     codes = content["examples"]
-    expected = "Conflict" if "duplicate_reference" in codes else "Problem"
+    of_conflicts = {"duplicate_reference": "Conflict", "url_taken": "UrlConflict"}
+    expected = next((schema for code, schema in of_conflicts.items() if code in codes), "Problem")
     if _target(content["schema"]) != expected:
         yield f"{operation} {status} is not of the schema {expected}"
     for code in codes:
@@ -273,7 +275,7 @@ def webhooks(document: Schema) -> Iterator[str]:
     for kind, body in _webhook_bodies(document).items():
         operation = document["webhooks"][kind]["post"]
         own = _target(body)
-        if own != "".join(part.capitalize() for part in kind.split(".")) + "Event":
+        if own != "".join(part.capitalize() for part in re.split("[._]", kind)) + "Event":
             yield f"{kind} has no schema of its own"
         elif own not in members:
             yield f"{own} is missing from WebhookEvent"

@@ -30,6 +30,7 @@ from kit.files import bounded_json
 BASELINE = {
     "config": "0001_initial",
     "dashboard": "0001_initial",
+    "disputes": "0001_initial",
     "ledger": "0001_initial",
     "merchants": "0001_initial",
     "payments": "0001_initial",

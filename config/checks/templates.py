@@ -34,6 +34,7 @@ WITHOUT_TOKEN = {
     "payments/checkout/challenge.html": PAYER,
     "payments/checkout/choose_transfer.html": PAYER,
     "payments/checkout/end.html": PAYER,
+    "payments/checkout/hosted.html": PAYER,
     "payments/checkout/transfer.html": PAYER,
     "payments/link.html": "The payer has no session: the browser says which site a form comes from.",
 }

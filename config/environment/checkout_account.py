@@ -27,10 +27,14 @@ def currency(code: str) -> str:
     return str(Currency(code).value)
 
 
-def problems(*, secret_key: str, url: str, channel: str, is_sandbox: bool) -> Iterator[str]:
+def problems(
+    *, secret_key: str, url: str, channel: str, is_sandbox: bool, may_be_simulated: bool
+) -> Iterator[str]:
     """Yield a sentence for each setting that is wrong. Empty ones aren't.
 
-    >>> list(problems(secret_key="pk_x", url="", channel="", is_sandbox=True))
+    `may_be_simulated` accepts a simulator on this machine as the address.
+
+    >>> list(problems(secret_key="pk_x", url="", channel="", is_sandbox=True, may_be_simulated=True))
     ['CHECKOUT_SECRET_KEY must be a secret key of Checkout.com, sk_sbox_ and 27 characters.']
     """
     kind, host = ("sk_sbox_", "sandbox.") if is_sandbox else ("sk_", "")
@@ -39,12 +43,12 @@ def problems(*, secret_key: str, url: str, channel: str, is_sandbox: bool) -> It
         yield f"CHECKOUT_SECRET_KEY must be a secret key of Checkout.com, {kind} and 27 characters."
     if channel and not CHANNEL.fullmatch(channel):
         yield "CHECKOUT_PROCESSING_CHANNEL must be a processing channel, pc_ and 26 characters."
-    if url and not _is_address(url, is_sandbox=is_sandbox):
+    if url and not _is_address(url, is_sandbox=is_sandbox, may_be_simulated=may_be_simulated):
         yield f"CHECKOUT_URL must be the account's address, such as https://prefix.api.{host}checkout.com."
 
 
-def _is_address(url: str, *, is_sandbox: bool) -> bool:
-    """Return whether an address is theirs in the right environment. In our sandbox it may be a simulator on this machine."""
+def _is_address(url: str, *, is_sandbox: bool, may_be_simulated: bool) -> bool:
+    """Return whether an address is theirs in the right environment, or a simulator's."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -52,7 +56,7 @@ def _is_address(url: str, *, is_sandbox: bool) -> bool:
         return False
     if parts.username is not None or parts.path or parts.query or parts.fragment:
         return False
-    if is_sandbox and parts.scheme == "http" and host == "127.0.0.1":
+    if may_be_simulated and parts.scheme == "http" and host == "127.0.0.1":
         return True
     found = HOST.fullmatch(host)
     return (

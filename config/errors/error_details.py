@@ -20,14 +20,14 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "Enter the sender's account number and bank. The bank did not send them.",
         "Leave account number and bank empty. The money goes back to the sender's account, which the bank sent.",
         "See errors: every wrong field, by its dotted path.",
-        "Subscribe to one or more of ….",
+        "Subscribe to one or more of …, or to single events.",
         "The address may not hold a card number.",
     ),
     "not_supported": (
-        "3-D Secure can't be requested here, because the provider decides when to use it.",
+        "3-D Secure can't be requested here, because the provider decides when to use it. An owner can accept that in Settings.",
         "3-D Secure isn't available here.",
         "Amounts in … must be multiples of ….",
-        "Cards are entered on the provider's own page. Create a payment link instead.",
+        "Cards are entered on the provider's own page. Use the hosted checkout: create a payment link, and send the payer there.",
         "Cards can't be checked here.",
         "Payments can only be refunded in full here. Leave `amount` out.",
         "Payments can't be authorised now and captured later here. Leave `capture` out.",
@@ -38,6 +38,7 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "The smallest amount that can be processed is … (…).",
     ),
     "amount_too_large": (
+        "At most … is disputed.",
         "At most … is left to refund.",
         "At most … was authorised.",
         "Nothing is left to refund: all of it was refunded….",
@@ -80,6 +81,10 @@ DETAILS: dict[str, tuple[str, ...]] = {
             "Your business does not let API keys decide about unapplied transfers. Decide in the dashboard, or ask an "
             "owner of the business to turn on `API keys may decide about unapplied transfers` under Settings."
         ),
+        (
+            "Your business does not let API keys add webhook endpoints or change their URLs. Do it in the dashboard, or "
+            "ask an owner of the business to turn on `API keys may change webhook URLs` under Settings."
+        ),
     ),
     "sandbox_only": (
         "This is available in the sandbox only.",
@@ -95,12 +100,22 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "This bank reference was already used for a return with a different payout reference, amount or currency.",
         "This reference was already used for a different request.",
     ),
+    "url_taken": (
+        "Another endpoint has this URL. Change that one, or use another URL.",
+    ),
+    "limit_reached": (
+        "There are … endpoints already. Delete one of them first.",
+    ),
     "slug_taken": (
         "This slug is taken. Choose another one.",
     ),
     "insufficient_funds": (
         (
             "Your balance doesn't cover this refund by bank transfer. Refund it after the next settlement, or ask for a "
+            "top-up."
+        ),
+        (
+            "This refund would make you owe more than is agreed. Refund it after the next settlement, or ask for a "
             "top-up."
         ),
     ),
@@ -112,20 +127,49 @@ DETAILS: dict[str, tuple[str, ...]] = {
         ),
         "This can't be refunded.",
     ),
+    "beneficiary_blocked": (
+        "This beneficiary is blocked. Owners and finance can lift the block in the dashboard.",
+    ),
+    "payouts_frozen": (
+        "The operator has frozen the payouts of this business.",
+        "The operator has frozen the payouts of this business. Nothing was stored.",
+    ),
     "invalid_state": (
+        "The first endpoint can't be deleted. Disable it instead.",
+        "An inquiry moves no money, so there is nothing to accept. Refund the payment instead.",
+        "Only a transfer of less than its payment expected can be accepted for it. Credit it instead.",
+        "The operator of this service has blocked this beneficiary. Contact the operator.",
+        "The time to answer this dispute is over.",
+        "There is nothing to submit. Add evidence, or leave less of the packet out.",
+        "This dispute awaits no answer: it is ….",
+        "This dispute takes …. Remove one first.",
+        "This payment is being advanced by another call.",
         "A … of this payment is in progress.",
         "Its capture has another amount: …. …",
         "No attempt of this event is planned for later. It is ….…",
+        "Nothing is held of this settlement until a date, or you owe more than your wallet has.",
         "Only a card payment that its acquirer may charge after it failed is watched.",
+        "Another owner must confirm this change.",
         "Only a payment that waits for its payer can be cancelled. ……",
+        "Only a payout that waits for approval can be cancelled. …",
         "Only a successful payment can be refunded. …",
+        "A payout to this account would wait for approval or for your server, and a refund can't wait. Send a payout to it instead.",
         "Only a successful payout can be reversed. …",
         "Only an authorised payment that was not captured or voided allows this. …",
+        "The payout is being decided about, or payouts are frozen. Try again later.",
+        "The payouts have changed since approval was asked for. Nothing was sent.",
+        "The payouts of this business are frozen already.",
+        "The payouts of this business aren't frozen.",
+        "This beneficiary was deleted.",
+        "This business is closed. Reopen it before you lift the freeze.",
+        "This change was already decided.",
+        "This was already decided, or its time is over.",
+        "You have already approved this. Another member must approve it too.",
         "This money was already ….",
         "This payment is not waiting for anything that can be advanced. …",
         "This payment's acquirer has answered. …",
         "A payment into this static account is open. Wait until it has finished, or use a dynamic account.",
-        "An attempt is planned or in progress.",
+        "An attempt is due or in progress.",
         "Another exam is running. Wait until it has finished.",
         "Nothing is left to refund: all of it was refunded….",
         "Only a transfer of a payment link that waits for its payer can be ended.",
@@ -161,5 +205,12 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "The link takes no cards. Nothing was stored.",
         "This kind of payment has no configured connector here.",
         "This was sent to another account of the acquirer or bank. It waits until that one is configured.",
+    ),
+    "payment_disputed": (
+        "The cardholder's bank disputes … of this payment. A refund would pay that back twice. … can be refunded.",
+        "This money is disputed.",
+    ),
+    "unsupported_media_type": (
+        "The file is neither a PDF, a PNG nor a JPEG. Its content decides, not its name or Content-Type.",
     ),
 }  # fmt: skip

@@ -125,7 +125,7 @@ class BadRequest(Problem):
 class BodyTooLarge(Problem):
     status_code = 413
     default_code = "body_too_large"
-    default_detail = "Send at most 64 KiB."
+    default_detail = "Send at most 64 KiB, or 1 MiB to POST /api/payout-batches."
 
 
 class InternalError(Problem):

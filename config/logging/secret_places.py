@@ -7,6 +7,7 @@ SECRET_PLACES = (
     "/pay/",
     "/l/",
     "/checkout/",
+    "/statement/",
     "/dashboard/invitation/",
     "/dashboard/login/new-password/",
 )
@@ -26,10 +27,10 @@ def without_credential(path: str) -> str:
     return _TO_THE_END.sub(r"\1…", path)
 
 
-def without_credentials(text: str, *, placeholder: str = "…") -> str:
+def without_credentials(text: str) -> str:
     """Return a text in which each path has a placeholder for its credential.
 
     >>> without_credentials("302 to /dashboard/login/?next=%2Fdashboard%2Finvitation%2Ftok-1&a=b for 10.0.0.1")
     '302 to /dashboard/login/?next=%2Fdashboard%2Finvitation%2F…&a=b for 10.0.0.1'
     """
-    return _IN_TEXT.sub(lambda found: f"{found[1]}{placeholder}", text)
+    return _IN_TEXT.sub(lambda found: f"{found[1]}…", text)

@@ -36,7 +36,8 @@ def serve(application: Any, *, port: int, when_ready: Callable[[], None]) -> Non
         connection_limit=1000,
         channel_timeout=60,
         max_request_header_size=HEADERS,
-        max_request_body_size=settings.MAX_BODY_BYTES + 1,  # the first length that is refused
+        max_request_body_size=settings.MAX_FILE_BYTES + 1,  # the first length that is refused
+        inbuf_overflow=settings.MAX_FILE_BYTES + 1,
         outbuf_high_watermark=RESPONSE,
         outbuf_overflow=4 * RESPONSE,
     )

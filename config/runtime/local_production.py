@@ -2,8 +2,8 @@
 
 PostgreSQL, Redis, gunicorn over TLS, a Celery worker and beat run as separate processes, with a temporary folder,
 generated secrets and a temporary certificate. This tests that the parts work together. Payments need rails: with
-`--simulators`, the simulated acquirer and bank run too, which ENVIRONMENT=production refuses, so it is a sandbox. For a
-real installation, see `docs/operations.md`.
+`--simulators`, simulated providers run too, with keys of the live form, and SIMULATED_PROVIDERS allows their addresses on this
+machine. With `--environment sandbox` it is the simulated acquirer and bank. For a real installation, see `docs/operations.md`.
 """
 
 import argparse
@@ -37,6 +37,7 @@ Processes = dict[str, "subprocess.Popen[bytes]"]
 START_TIMEOUT = 60  # seconds for a server to come up
 GRACE = 30  # seconds for a process to end
 SETTINGS_FILE = "settings.sh"
+KEY_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"  # of Checkout.com's keys
 
 
 class Stopped(Exception):
@@ -50,17 +51,16 @@ def main() -> None:
     parser.add_argument(
         "--environment",
         choices=("production", "sandbox"),
+        default="production",
         help="sandbox has simulated rails; production has those that the environment names (default)",
     )
     parser.add_argument(
         "--simulators",
         action="store_true",
-        help="start the simulated acquirer and bank too, and use them as rails (ENVIRONMENT=sandbox)",
+        help="start simulators too, and use them as rails: of Checkout.com and Paystack in production, "
+        "of an ISO 8583 acquirer and a bank in the sandbox",
     )
     options = parser.parse_args()
-    if options.simulators and options.environment == "production":
-        parser.error("--simulators needs --environment sandbox: simulators don't run in production.")
-    environment_name = options.environment or ("sandbox" if options.simulators else "production")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     with ExitStack() as stack:
@@ -69,7 +69,7 @@ def main() -> None:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.chmod(0o755)  # PostgreSQL, another user where this is root, passes through
         with suppress(Stopped):
-            sys.exit(_run(folder, options.port, environment_name, stack, simulators=options.simulators))
+            sys.exit(_run(folder, options.port, options.environment, stack, simulators=options.simulators))
 
 
 def _stop(*_: Any) -> None:
@@ -100,14 +100,16 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack, *, si
     }
     certificate, key = _certificate(folder)
     settings["CURL_CA_BUNDLE"] = str(certificate)  # for curl beside it
-    rails = {name: free_port() for name in ("acquirer", "control", "bank")} if simulators else {}
+    rails = _free_ports(environment_name) if simulators else {}
     if rails:
-        settings |= _rail_settings(rails)
+        settings |= _rail_settings(rails) if "bank" in rails else _provider_settings(rails)
     _write_settings(folder / SETTINGS_FILE, settings)
     environment = os.environ | settings
     business = _prepare(environment)
     if rails:
-        _start_simulators(rails, environment | {"SSL_CERT_FILE": str(certificate)}, processes, folder, stack)
+        start_simulators = _start_simulators if "bank" in rails else _start_providers
+        _say("Starting the simulators ...")
+        start_simulators(rails, environment | {"SSL_CERT_FILE": str(certificate)}, processes, folder, stack)
     _say("Starting web, workers and beat ...")
     for name, command in _own_commands(folder, certificate, key).items():
         metrics = {"WORKER_METRICS_ADDRESS": f"127.0.0.1:{free_port()}"} if name == "requery" else {}
@@ -117,6 +119,30 @@ def _run(folder: Path, port: int, environment_name: str, stack: ExitStack, *, si
     if rails:
         _say(_to_try(business, folder, rails))
     return _watch(processes, folder)
+
+
+def _free_ports(environment_name: str) -> dict[str, int]:
+    """Return a port for each simulator of an environment, by its name."""
+    names = ("checkout", "paystack") if environment_name == "production" else ("acquirer", "control", "bank")
+    return {name: free_port() for name in names}
+
+
+def _provider_settings(ports: dict[str, int]) -> dict[str, str]:
+    """Return the settings of accounts at our simulators of providers, with keys of the live form."""
+    letters = "".join(secrets.choice(KEY_LETTERS) for _ in range(27))
+    return {
+        "SIMULATED_PROVIDERS": "True",
+        "RAILS": ",".join(ports),
+        "CHECKOUT_SECRET_KEY": f"sk_{letters}",
+        "CHECKOUT_PROCESSING_CHANNEL": "pc_simulatorsimulatorsimulato",
+        "CHECKOUT_URL": f"http://127.0.0.1:{ports['checkout']}",
+        "CHECKOUT_WEBHOOK_KEYS": secrets.token_urlsafe(32),
+        "PAYSTACK_SECRET_KEY": f"sk_live_{secrets.token_hex(20)}",
+        "PAYSTACK_INTEGRATION": "463433",
+        "PAYSTACK_FALLBACK_EMAIL": "payers@localhost.example",
+        "PAYSTACK_URL": f"http://127.0.0.1:{ports['paystack']}",
+        "PAYOUT_REQUIRES_BALANCE": "False",  # the business's wallet is empty
+    }
 
 
 def _rail_settings(ports: dict[str, int]) -> dict[str, str]:
@@ -140,7 +166,6 @@ def _rail_settings(ports: dict[str, int]) -> dict[str, str]:
 def _start_simulators(
     ports: dict[str, int], environment: dict[str, str], processes: Processes, folder: Path, stack: ExitStack
 ) -> None:
-    _say("Starting the simulated acquirer and bank ...")
     manage = [sys.executable, "manage.py"]
     acquirer = [
         "acquirer_simulator",
@@ -152,6 +177,29 @@ def _start_simulators(
     bank = ["bank_simulator", "--port", str(ports["bank"]), "--notify", environment["PUBLIC_URL"]]
     for name, command in {"acquirer": acquirer, "bank": bank}.items():
         processes[name] = _start(name, [*manage, *command], folder, stack, cwd=PROJECT, env=environment)
+        _wait_for(ports[name], processes[name], folder / f"{name}.log")
+
+
+def _start_providers(
+    ports: dict[str, int], environment: dict[str, str], processes: Processes, folder: Path, stack: ExitStack
+) -> None:
+    """Start the simulators of providers, which run in a sandbox's environment and don't read our settings of them."""
+    url = f"{environment['PUBLIC_URL']}/connectors"
+    given = {
+        "checkout": [
+            "--secret-key", environment["CHECKOUT_SECRET_KEY"],
+            "--channel", environment["CHECKOUT_PROCESSING_CHANNEL"],
+            "--notify", f"{url}/checkout", "--webhook-key", environment["CHECKOUT_WEBHOOK_KEYS"],
+        ],
+        "paystack": ["--key", environment["PAYSTACK_SECRET_KEY"], "--webhook-url", f"{url}/paystack"],
+    }  # fmt: skip
+    ours = ("CHECKOUT_", "PAYSTACK_", "RAILS", "SIMULATED_")
+    theirs = {name: value for name, value in environment.items() if not name.startswith(ours)}
+    for name, arguments in given.items():
+        command = [sys.executable, "manage.py", f"{name}_simulator", "--port", str(ports[name]), *arguments]
+        processes[name] = _start(
+            name, command, folder, stack, cwd=PROJECT, env=theirs | {"ENVIRONMENT": "sandbox"}
+        )
         _wait_for(ports[name], processes[name], folder / f"{name}.log")
 
 
@@ -226,9 +274,10 @@ manage.py in a second terminal:
 
 
 def _to_try(business: dict[str, str], folder: Path, ports: dict[str, int]) -> str:
-    """Return commands that pay by card, pay out, and pay by transfer."""
+    """Return commands that pay by card and pay out, and with a simulated bank also pay by transfer."""
     money = {"amount": 50_000, "currency": "NGN"}
-    card = {"type": "card", "pan": "4084084084084081", "name": "Ada Obi", "cvv": "408"}
+    number, cvv = ("4084084084084081", "408") if "bank" in ports else ("4242424242424242", "100")
+    card = {"type": "card", "pan": number, "name": "Ada Obi", "cvv": cvv}
     card |= {"expiry_month": "12", "expiry_year": "2035"}
     to_bank = {"name": "Ada Obi", "account_number": "0123456789", "bank_code": "058"}
     payer = {"first_name": "Ada", "last_name": "Obi", "email": "ada@shop.example", "currency": "NGN"}
@@ -240,17 +289,23 @@ def _to_try(business: dict[str, str], folder: Path, ports: dict[str, int]) -> st
         ("virtual-accounts", {"type": "dynamic", "reference": "try-account"} | payer),
         ("payments", by_transfer | {"expiry_duration": 900, "reference": "try-transfer"} | money),
     ]
+    if "bank" not in ports:
+        del calls[2:]
     lines = "\n".join(f"call /api/{path} '{json.dumps(body)}'" for path, body in calls)
     received = json.dumps(
         {"receive": {"account_number": "NUMBER", "amount": 50_000, "sender_name": "Ada Obi"}}
     )
-    return f"""Take payments in a second terminal: a card payment, a payout, and a transfer into an account. Replace ID by the
-"id" of the account, and NUMBER by the "account_number" of its payment.
-
+    beside = f"""
 . {shlex.quote(str(folder / SETTINGS_FILE))}
 call() {{ .venv/bin/python manage.py sign_request POST "$1" --api-key {business["api_key"]} --body "$2" | sh; echo; }}
 {lines}
-curl -sSd '{received}' http://127.0.0.1:{ports["bank"]}/control
+"""
+    if "bank" not in ports:
+        control = "\n".join(f"{name}: http://127.0.0.1:{port}/control" for name, port in ports.items())
+        return f"Take a card payment and pay out in a second terminal.\n{beside}\nThe simulators:\n{control}"
+    return f"""Take payments in a second terminal: a card payment, a payout, and a transfer into an account. Replace ID by the
+"id" of the account, and NUMBER by the "account_number" of its payment.
+{beside}curl -sSd '{received}' http://127.0.0.1:{ports["bank"]}/control
 """
 
 

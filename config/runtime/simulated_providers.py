@@ -85,6 +85,7 @@ SIMULATED = {
         settings={
             "PAYSTACK_SECRET_KEY": PaystackSettings().secret_key,
             "PAYSTACK_INTEGRATION": str(PaystackSettings().integration),
+            "PAYSTACK_FALLBACK_EMAIL": "payer@shop.example",
         },
         start=_paystack,
     ),

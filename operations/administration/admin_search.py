@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from disputes.models import Dispute, DisputeReport
 from merchants.models import Business, User
 from payments.models import CardOperation, PaymentLink, SettlementBatch, Transaction
 from virtual_accounts.models import Transfer, UnappliedMoney, UnclaimedTransfer, VirtualAccount
@@ -21,7 +22,7 @@ from webhooks.models import Delivery
 
 MODELS: tuple[type[Model], ...] = (
     Business, User, Transaction, PaymentLink, CardOperation, VirtualAccount, Transfer, UnappliedMoney, UnclaimedTransfer,
-    SettlementBatch, Delivery,
+    SettlementBatch, Dispute, DisputeReport, Delivery,
 )  # fmt: skip
 SHOWN = 5  # rows of a group
 LONGEST = 100  # characters of a term

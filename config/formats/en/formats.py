@@ -1,6 +1,6 @@
-"""The formats of the administration, which are those of the dashboard's pages."""
+"""The formats of the administration. Every time names its zone."""
 
 DATE_FORMAT = "j M Y"
-DATETIME_FORMAT = "j M Y, H:i"
+DATETIME_FORMAT = "j M Y, H:i T"
 TIME_FORMAT = "H:i"
 MONTH_DAY_FORMAT = "j M"

@@ -1,6 +1,7 @@
 """Django's migrate, for a database in use.
 
-It waits for locks briefly and retries. It refuses a database that is behind the last migration before the squash.
+It waits for locks briefly and retries, and one process migrates at a time. It refuses a database that is behind the last
+migration before the squash. The tables of a new one are created at once.
 """
 
 import shlex
@@ -17,7 +18,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
 from psycopg import errors
 
+from config import new_database
 from config.migration_state import partly_replaced
+from kit.db import postgresql
 from kit.terminal.terminal import TerminalCommand
 
 # While a migration waits for a table lock, all other queries of the table wait behind it. This is shorter than
@@ -25,6 +28,7 @@ from kit.terminal.terminal import TerminalCommand
 LOCK_TIMEOUT = "500ms"
 TRIES = 60
 PAUSE = 1.0  # seconds
+MIGRATES = 7_303_014  # the advisory lock of the process that migrates
 
 # The last commit that has the migrations which each app's `0001_initial` replaces.
 BEFORE_SQUASH = "c061737e"
@@ -61,7 +65,9 @@ class Command(TerminalCommand, migrate.Command):
             raise CommandError(_behind_the_squash(partly[0], connection))
         for one in range(1, TRIES + 1):
             try:
-                with _polite(connection):
+                with _polite(), _alone():
+                    if _migrates_all(options) and new_database.is_new(connection):
+                        self._create_tables(connection, options["verbosity"])
                     super().handle(*args, **options)
             except OperationalError as problem:
                 if not isinstance(problem.__cause__, errors.LockNotAvailable) or one == TRIES:
@@ -70,6 +76,17 @@ class Command(TerminalCommand, migrate.Command):
                 time.sleep(PAUSE)
             else:
                 return
+
+    def _create_tables(self, connection: BaseDatabaseWrapper, verbosity: int) -> None:
+        if verbosity:
+            self.stdout.write("Creating the tables of a new database ...")
+        new_database.create_tables(connection)
+
+
+def _migrates_all(options: dict[str, Any]) -> bool:
+    """Return whether the command applies all migrations of all apps, and does nothing else."""
+    others = ("app_label", "migration_name", "fake", "fake_initial", "plan", "check_unapplied", "prune")
+    return not any(options[name] for name in others)
 
 
 def _behind_the_squash(migration: Migration, connection: BaseDatabaseWrapper) -> str:
@@ -99,17 +116,26 @@ def _commands_before_squash(connection: BaseDatabaseWrapper) -> Iterator[str]:
 
 
 @contextmanager
-def _polite(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def _polite() -> Iterator[None]:
     """Wait only briefly for locks, without a statement timeout, because building a large index takes long."""
-    if connection.vendor != "postgresql":
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
-        cursor.execute("SET statement_timeout = 0")
+    postgresql.rows(f"SET lock_timeout = '{LOCK_TIMEOUT}'; SET statement_timeout = 0")
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("RESET lock_timeout")
-            cursor.execute("RESET statement_timeout")
+        postgresql.rows("RESET lock_timeout; RESET statement_timeout")
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep other processes from migrating the database meanwhile (PostgreSQL).
+
+    It doesn't wait for the lock, because an index that is built concurrently waits for all who wait.
+
+    :raises OperationalError: another process migrates it
+    """
+    if postgresql.rows("SELECT pg_try_advisory_lock(%s)", [MIGRATES]) == [(False,)]:
+        raise OperationalError("Another process migrates this database.") from errors.LockNotAvailable()
+    try:
+        yield
+    finally:
+        postgresql.rows("SELECT pg_advisory_unlock(%s)", [MIGRATES])

@@ -24,7 +24,9 @@ from merchants.businesses import new_password, open_business
 from merchants.models import ApiKey, Business, User
 from merchants.people.audit import Actor
 from payments.models import PaymentLink
+from payments.rails import RailUnavailable
 from payments.services.links import links
+from payments.services.rails.rail_choices import configured_acquirer_for
 
 HIGHEST_PORT = 65535
 OWNER_EMAIL = "owner@sandbox.example"
@@ -52,6 +54,9 @@ DEMO_LINK = {
     "amount": 1_500_000,
     "currency": "NGN",
 }
+
+FIRST_PAYMENT = "Your first card payment: paste this within five minutes.\n\n{curl}"
+ON_THEIR_PAGE = "Payers enter their card on the provider's page: open the payment link above."
 
 
 class Command(TerminalCommand):
@@ -142,6 +147,12 @@ class Command(TerminalCommand):
         link = self._demo_link(key.business)
         body = json.dumps(DEMO_PAYMENT | {"reference": f"first-{secrets.token_hex(4)}"})
         curl = sign_call(key=key, method="POST", target="/api/payments", body=body).curl_line()
+        first, another = (
+            FIRST_PAYMENT.format(curl=curl),
+            ".venv/bin/sluice payments create --scenario payment.success\n",
+        )
+        if _enters_cards_elsewhere(key.business):
+            first, another = ON_THEIR_PAGE, ""
         export = f"export SANDBOX_DATA={shlex.quote(str(folder.path))}\n" if folder.path != DEFAULT else ""
         exports = "export " + " ".join(
             f"SLUICE_{name.upper()}={credentials[name]}" for name in CLIENT_SETTINGS
@@ -160,13 +171,10 @@ The address, API key and secret key, for the clients and for a program of your o
 
 {exports}
 
-Your first card payment: paste this within five minutes.
-
-{curl}
+{first}
 
 In a second terminal:
-{export}.venv/bin/sluice payments create --scenario payment.success
-.venv/bin/sluice links create --once --amount 250000 --currency NGN
+{export}{another}.venv/bin/sluice links create --once --amount 250000 --currency NGN
 .venv/bin/sluice sign GET /api/banks --curl | sh
 .venv/bin/sluice listen
 """
@@ -174,6 +182,13 @@ In a second terminal:
     def _say(self, greeting: str) -> None:
         self.stdout.write(greeting)
         self.stdout.flush()
+
+
+def _enters_cards_elsewhere(business: Business) -> bool:
+    try:
+        return configured_acquirer_for(business).capabilities.hosted_only
+    except RailUnavailable:
+        return False
 
 
 def _lock_folder() -> None:

@@ -12,8 +12,8 @@ from operations import support_bundle
 class Command(TerminalCommand):
     help = (
         "Write an archive for support: versions, settings without secrets, the doctor's findings, counts, "
-        "metrics, and the last lines of the given logs. "
-        "Example: manage.py support_bundle --redact --log /var/log/sluice/web.log"
+        "metrics, and the last lines of the given logs. It keeps only values that are known to be harmless. "
+        "Example: manage.py support_bundle --log /var/log/sluice/web.log"
     )
     requires_system_checks: list[str] = []
 
@@ -23,12 +23,10 @@ class Command(TerminalCommand):
             "--log", type=Path, action="append", default=[], help="a log file; may be given several times"
         )
         parser.add_argument(
-            "--redact",
-            action="store_true",
-            help="keep only values that are known to be harmless; without this option, addresses, names and references stay",
+            "--redact", action="store_true", help="every bundle is redacted; the option is for older scripts"
         )
 
-    def handle(self, *, output: Path | None, log: list[Path], redact: bool, **options: Any) -> None:
+    def handle(self, *, output: Path | None, log: list[Path], **options: Any) -> None:
         now = timezone.now()
         target = output or Path(f"sluice-support-{now:%Y%m%d-%H%M%S}.zip")
         missing = [str(path) for path in log if not path.is_file()]
@@ -36,7 +34,7 @@ class Command(TerminalCommand):
             raise CommandError(f"There is no log file {', '.join(missing)}.", returncode=2)
         self.stderr.write("Checking and counting; a large database takes minutes ...")
         try:
-            support_bundle.write(target, logs=log, redact=redact, now=now, progress=self.stderr.write)
+            support_bundle.write(target, logs=log, now=now, progress=self.stderr.write)
         except FileExistsError:
             raise CommandError(f"{target} already exists.", returncode=2) from None
         self.stdout.write(f"Wrote {target}. Check it before you send it.")
