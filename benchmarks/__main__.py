@@ -25,9 +25,12 @@ QUICK = {  # the options of a small round
     "capacity": "--payments 300 --warm-up 50",
     "ledger": "--rounds 1 --seconds 1 --wallets 20 --transactions 2000",
     "settlement": "--payments 2000",
+    "cash": "--lines 2000 --views 5",
     "pages": "--transactions 5000 --views 5",
-    "lists": "--rows 2000 20000 --turns 50 --views 5",
+    "lists": "--rows 2000 20000 --disputes 2000 --turns 50 --views 5",
     "search": "--rows 20000 --turns 5",
+    "connectors": "--rounds 1 --payments 20",
+    "payout_batches": "--payouts 20 --payments 50",
     "soak": "--minutes 0.2 --measure 3",
     "slow_clients": "--seconds 2",
 }

@@ -1,4 +1,4 @@
-"""Create due deliveries, spread over SHOPS businesses.
+"""Create due deliveries of COUNT events, spread over SHOPS businesses.
 
     python -m tests.with_django benchmarks.backlog COUNT [FIRST] [SHOPS]
 
@@ -43,19 +43,23 @@ DATA = {
 }
 
 
-def delivery_to(business: Any, *, now: datetime) -> Any:
-    """Return a delivery of another successful payment, not yet inserted."""
+def deliveries_to(business: Any, *, now: datetime) -> dict[Any, Any]:
+    """Return the deliveries of another successful payment by their endpoints, not yet inserted."""
     new = NewEvent(Event.PAYMENT_SUCCESS, business.pk, uuid.uuid4(), data=lambda: DATA)
-    (delivery,) = prepare(new, business.webhook_endpoint, now=now)
-    return delivery
+    event_id, endpoints = uuid.uuid4(), business.webhook_endpoints.order_by("number")
+    return {each: row for each in endpoints for row in prepare(new, each, now=now, event_id=event_id)}
 
 
 def main() -> None:
     count, first, shops = (int(word) for word in (*sys.argv[1:], "0", "1000000")[:3])
-    listening = Business.objects.exclude(webhook_endpoint=None).select_related("webhook_endpoint")
+    listening = Business.objects.exclude(webhook_endpoints=None)
     businesses = list(listening.order_by("name")[first : first + shops])
     now = timezone.now() - timedelta(seconds=1)
-    rows = [delivery_to(business, now=now) for business in islice(cycle(businesses), count)]
+    rows = [
+        row
+        for business in islice(cycle(businesses), count)
+        for row in deliveries_to(business, now=now).values()
+    ]
     Delivery.objects.bulk_create(rows, batch_size=500)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")

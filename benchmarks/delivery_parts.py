@@ -117,6 +117,20 @@ def slow(options: argparse.Namespace) -> Iterator[Figure]:
     yield Figure("ratio of that p95 to the undisturbed one", p95["/slow"] / p95[""], "times")
 
 
+def beside(options: argparse.Namespace) -> Iterator[Figure]:
+    """Latency of an endpoint, alone and beside another one of its business that never responds."""
+    p95 = {}
+    for hanging in ("0", "1"):
+        with stack() as running:
+            running.run_with_django("benchmarks.shops", running.sink.url, "1", "0", hanging)
+            with running.workers(options.workers):
+                published(running, 20, 3)  # warm
+                p95[hanging] = percentile(published(running, 20, options.seconds), 0.95)
+    yield Figure("one endpoint, 20 events/s: p95 from commit to receiver", p95["0"], "ms")
+    yield Figure("beside an endpoint of the business that hangs: p95", p95["1"], "ms", 1_000)
+    yield Figure("ratio of that p95 to that of the only one", p95["1"] / p95["0"], "times")
+
+
 def published(running: Stack, rate: float, seconds: float, *, first: int = 0) -> list[float]:
     """Publish at a rate; return the milliseconds from each commit to its arrival."""
     running.sink.reset()

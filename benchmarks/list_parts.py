@@ -12,6 +12,7 @@ from django.conf import settings
 from psycopg import Connection
 
 from benchmarks.dashboard_list_parts import pages
+from benchmarks.dispute_list_parts import dispute_lists
 from benchmarks.figures import Figure, percentile, seconds_of
 from benchmarks.many_rows import DAYS, ID, copy_row, filling
 from tests import orders
@@ -25,6 +26,8 @@ NEWEST = "the newest"
 def lists(url: str, options: argparse.Namespace) -> Iterator[Figure]:
     if "api" in options.of:
         yield from api_lists(url, options)
+    if "disputes" in options.of:
+        yield from dispute_lists(url, client_with_a_payment(), rows=options.disputes, turns=options.turns)
     if "dashboard" in options.of:
         yield from pages(url, rows=max(options.rows), views=options.views)
 

@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/lists.py                         (needs PostgreSQL and 4 GB of disk)
     .venv/bin/python benchmarks/lists.py --rows 1000 20000
     .venv/bin/python benchmarks/lists.py --of dashboard
+    .venv/bin/python benchmarks/lists.py --of disputes
 
 In this process: signed calls to `GET /api/payments`, from signature to JSON, then pages of the dashboard, from session to
 HTML, with as many rows as the most of `--rows`. Rows are copies of real transactions, of one business for each and spread
@@ -19,7 +20,7 @@ from benchmarks.in_process import in_own_database
 from benchmarks.parts import Part, run_parts
 
 PARTS: dict[str, Part] = {"lists": in_own_database("benchmarks.list_parts.lists")}
-OF = ("api", "dashboard")
+OF = ("api", "disputes", "dashboard")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--turns", type=int, default=300, help="of each list of the API (default 300)")
     parser.add_argument("--views", type=int, default=40, help="of each page (default 40)")
-    parser.add_argument("--of", nargs="*", choices=OF, default=OF, help=f"{' '.join(OF)} (default both)")
+    parser.add_argument("--of", nargs="*", choices=OF, default=OF, help=f"{' '.join(OF)} (default all)")
+    parser.add_argument("--disputes", type=int, default=100_000, help="default 100000")
 
 
 if __name__ == "__main__":

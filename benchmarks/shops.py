@@ -1,8 +1,8 @@
 """Create the tables, and businesses with endpoints at one URL.
 
-    python -m tests.with_django benchmarks.shops URL COUNT [HANGING]
+    python -m tests.with_django benchmarks.shops URL COUNT [HANGING [BESIDE]]
 
-The endpoints of the first HANGING businesses never respond.
+The endpoints of the first HANGING businesses never respond, nor do second endpoints, which the first BESIDE have.
 """
 
 import sys
@@ -16,17 +16,21 @@ from webhooks import services
 
 
 def main() -> None:
-    url, count, hanging = sys.argv[1], int(sys.argv[2]), int((*sys.argv[3:], "0")[0])
+    url = sys.argv[1]
+    count, hanging, beside = (int(word) for word in (*sys.argv[2:], "0", "0")[:3])
     call_command("migrate", verbosity=0)
     for number in range(count):
-        services.configure(
-            business=Business.objects.create(name=f"Shop {number:04}"),
-            url=f"{url}/hang/{number}" if number < hanging else f"{url}/{number}",
-            subscribed_events=["payment"],
-            enabled=True,
-            actor=Actor(name="benchmark"),
-            now=timezone.now(),
-        )
+        business = Business.objects.create(name=f"Shop {number:04}")
+        add(business, f"{url}/hang/{number}" if number < hanging else f"{url}/{number}")
+        if number < beside:
+            add(business, f"{url}/hang/beside-{number}")
+
+
+def add(business: Business, url: str) -> None:
+    wanted = {"url": url, "subscribed_events": ["payment"]}
+    services.create_endpoint(
+        business=business, wanted=wanted, actor=Actor(name="benchmark"), now=timezone.now()
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ app.conf.task_default_queue = "task_each"
 @app.task(name="task_each.deliver")
 def deliver(delivery_id: str) -> None:
     delivery = Delivery.objects.get(pk=uuid.UUID(delivery_id))
-    endpoint = Endpoint.objects.get(business=delivery.business_id)
+    endpoint = Endpoint.objects.first_of(delivery.business_id).get()
     body = delivery.body.encode()
     started_at = timezone.now()
     answer = requests.post(

@@ -23,6 +23,7 @@ PARTS: dict[str, Part] = {
     "hanging": delivery_parts.hanging,
     "isolation": delivery_parts.isolation,
     "slow": delivery_parts.slow,
+    "beside": delivery_parts.beside,
     "publishing": delivery_parts.publishing,
     "memory": delivery_rates.memory,
     "idle": delivery_parts.idle,

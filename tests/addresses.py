@@ -2,6 +2,8 @@
 
 import re
 import uuid
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from config.middleware import MACHINES
 from merchants.people.access import Limit, rules
@@ -29,6 +31,7 @@ def path_of(route, **values):
         (r"<uuid:\w+>", str(uuid.UUID(int=1))),
         (r"<int:\w+>", "1"),
         (r"<(path|str|slug):\w+>", "1"),
+        (r"<month:\w+>", f"{datetime.now(ZoneInfo('Africa/Lagos')):%Y-%m}"),
         (r"<file_type:\w+>", "xlsx"),
         (r"\(\?P<app_label>(\w+)[^)]*\)", r"\1"),
         (r"\(\?P<url>\.\*\)", "nothing-there"),
@@ -45,4 +48,6 @@ def of_people():
 
 def is_asked(answer):
     """Return whether an answer asks for recent reauthentication."""
+    if b"Confirm in a new tab" in getattr(answer, "content", b""):  # to a submitted form
+        return True
     return answer.status_code == 302 and answer["Location"].startswith("/dashboard/confirm/?next=")

@@ -51,6 +51,9 @@ class InProcessClient:
     def patch(self, target: str, body: Any) -> Any:
         return self.send("PATCH", target, json.dumps(body).encode())
 
+    def delete(self, target: str) -> Any:
+        return self.send("DELETE", target)
+
     def post(self, target: str, body: Any = None, **headers: str) -> Any:
         raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.send("POST", target, raw, headers=headers)

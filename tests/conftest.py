@@ -16,7 +16,6 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.db.backends.sqlite3.base import DatabaseOperations
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
@@ -35,10 +34,10 @@ from payments.services.rails.declared_accounts import cached_declarations
 from payments.services.rails.rail_choices import cached_choices
 from payments.services.rails.rail_queries.rail_blocks import cached_blocks
 from payments.trace_numbers import trace_numbers
-from tests import database_copies
+from tests import committed_rows, database_copies
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
-from tests.journeys.service import Service, start_service
+from tests.journeys.service import Service, start_service, url_of
 from webhooks import publishing
 from webhooks.models import event_name
 
@@ -65,6 +64,15 @@ if _database:  # SQLite creates the file, but not its folder
 gc.disable()
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests whose result may depend on which database and cache they run with."""
+    for item in items:
+        uses = {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers())}
+        if uses & {"db", "django_db", "journey", "faults", "redis"}:
+            item.add_marker("servers")
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
@@ -79,9 +87,16 @@ if settings.REDIS_URL:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(request: pytest.FixtureRequest, django_db_modify_db_settings: None) -> bool:
-    """On SQLite, start from a copy of a migrated database."""
+    """Start from a copy of a migrated database."""
     test_settings = connection.settings_dict["TEST"]
-    if not _database or not database_copies.copy_to(Path(test_settings["NAME"])):
+    if connection.vendor == "postgresql":
+        server = os.environ["DATABASE_URL"]
+        test_settings["TEMPLATE"] = database_copies.postgresql_template(
+            dict(os.environ), lambda name: url_of(server, name)
+        )
+        test_settings["MIGRATE"] = False
+        return bool(request.config.getoption("reuse_db"))
+    if not database_copies.copy_to(Path(test_settings["NAME"])):
         return request.config.getoption("reuse_db")
     test_settings["MIGRATE"] = False
     return True
@@ -209,19 +224,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-# SQLite's append-only triggers would prevent the flush between transactional tests, so they are dropped
-# first. The post_migrate signal of `flush` recreates them.
-_sql_flush = DatabaseOperations.sql_flush
-
-
-def _sql_flush_without_triggers(self: Any, *args: Any, **kwargs: Any) -> list[str]:
-    with self.connection.cursor() as cursor:
-        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        drops = [f"DROP TRIGGER {name}" for (name,) in cursor.fetchall()]
-    return [*drops, *_sql_flush(self, *args, **kwargs)]
-
-
-DatabaseOperations.sql_flush = _sql_flush_without_triggers
+committed_rows.delete_after_tests()
 
 
 # The thread that stores the request log is off: tests that need stored calls flush them explicitly.

@@ -72,6 +72,32 @@ def payout(**changes: Any) -> dict[str, Any]:
     )
 
 
+def beneficiary(**changes: Any) -> dict[str, Any]:
+    return _changed(
+        {
+            "reference": new_reference("ben"),
+            "name": "Kano Dye Works",
+            "account_number": "0690213447",
+            "bank_code": "044",
+        },
+        changes,
+    )
+
+
+def batch_item(place: int = 0, **changes: Any) -> dict[str, Any]:
+    """Return a payout of a batch. Each place has an account of its own."""
+    customer = {"name": f"Supplier {place}", "account_number": f"01234{place:05}", "bank_code": "058"}
+    item = {"reference": new_reference("item"), "amount": 20_000, "currency": "NGN", "customer": customer}
+    return _changed(item, changes)
+
+
+def payout_batch(*items: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return a batch of these payouts, by default of three."""
+    payouts = list(items) or [batch_item(place) for place in range(3)]
+    batch = {"reference": new_reference("batch"), "title": "Suppliers, week 48", "payouts": payouts}
+    return _changed(batch, changes)
+
+
 def card_check(**changes: Any) -> dict[str, Any]:
     return _changed(
         {

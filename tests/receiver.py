@@ -32,18 +32,22 @@ class Receiver:
 
 
 @contextmanager
-def running_receiver(answers: Callable[[int], int] = lambda _: 200) -> Iterator[Receiver]:
+def running_receiver(
+    answers: Callable[[int], int] = lambda _: 200, *, body: bytes = b""
+) -> Iterator[Receiver]:
     receiver = Receiver(answers=answers)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            receiver.received.append(Received(dict(self.headers), body))
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            receiver.received.append(Received(dict(self.headers), sent))
             self.send_response(receiver.answers(len(receiver.received)))
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
+            self.wfile.flush()
+            self.wfile.write(body)
 
         def log_message(self, *arguments: object) -> None:
             """Log nothing."""

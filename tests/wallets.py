@@ -1,23 +1,37 @@
 """Wallets with a balance, credited by a top-up as staff would make it."""
 
-from uuid import uuid4
+from datetime import datetime
+from uuid import UUID, uuid4
 
+from django.db import transaction
 from django.utils import timezone
 
-from ledger import services as ledger
 from merchants.models import Business
 from merchants.people.audit import Actor
+from payments.services.journals import booking, drafts
 
 STAFF = Actor(name="staff@example.com")
 
 
-def fill_wallet(business: Business, amount: int, *, currency: str = "NGN") -> None:
-    ledger.top_up(
+@transaction.atomic
+def fill_wallet(
+    business: Business,
+    amount: int,
+    *,
+    currency: str = "NGN",
+    reason: str = "Opening balance",
+    at: datetime | None = None,
+    bank_account: str = "",
+) -> UUID:
+    """Top up a wallet. Return the id of the journal."""
+    draft = drafts.top_up(
         business=business,
         currency=currency,
         amount=amount,
-        reason="Opening balance",
         cause=uuid4(),
-        actor=STAFF,
-        now=timezone.now(),
+        reason=reason,
+        bank_account=bank_account,
     )
+    booking.lock(draft)
+    booking.book(draft, actor=STAFF, now=at or timezone.now())
+    return draft.id

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 EXECUTABLE = "/usr/bin/chromium"
+LONGEST_WAIT = 20_000  # milliseconds, on a busy machine: a test that passes doesn't wait so long
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -22,6 +23,7 @@ ARGUMENTS = [
 @contextmanager
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
+        expect.set_options(timeout=LONGEST_WAIT)
         browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGUMENTS)
         try:
             yield browser

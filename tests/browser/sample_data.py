@@ -13,11 +13,17 @@ from typing import Any
 import requests
 
 from payments.rules.business_days import business_day
-from payments.rules.sandbox_triggers import LOST_ANSWER_ACCOUNT, RETURNED_ACCOUNT
+from payments.rules.sandbox_triggers import (
+    LOST_ANSWER_ACCOUNT,
+    OTHER_NAME_ACCOUNT,
+    RETURNED_ACCOUNT,
+    SILENT_ACCOUNT,
+)
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.journeys.service import Service
 from tests.receiver import running_receiver
+from tests.uploads import PNG
 
 # Batches that were rejected and released. The payments of the rejected batch join the released one.
 SETTLEMENTS = """
@@ -49,14 +55,14 @@ from merchants.models import Business, User
 from payments.rules.business_days import business_day
 from payments.models import Proposal, SettlementBatch
 from payments.services.settlement import batch_decisions, batches
-from payments.services.staff import four_eyes, staff_actions
+from payments.services.staff import four_eyes, journal_actions, staff_actions
 now, business = clock.now(), Business.objects.get(pk="{business}")
 list(batches.settle(batches.due(until=business_day(now)), actor="settle", now=now))
 batch = SettlementBatch.objects.get(business=business, state="pending")
 batch_decisions.approve(batch.pk, reason="The bank has received the money.", actor=Actor(name="staff@example.com"), now=now)
 batch.refresh_from_db()
 release = staff_actions.batch_decision(batch, Proposal.Action.RELEASE_BATCH, reason="Today's release")
-top_up = staff_actions.top_up(business=business, currency="NGN", amount=5_000_000, cause=uuid4(), reason="Float for payouts")
+top_up = journal_actions.top_up(business=business, currency="NGN", amount=5_000_000, cause=uuid4(), reason="Float for payouts")
 def proposed(action, email):
     user = User.objects.get(email=email)
     with override_settings(FOUR_EYES=True):
@@ -70,6 +76,15 @@ print(json.dumps({{
 }}))
 """
 
+# The invoice of this month, as if it were over.
+INVOICE = """
+import json
+from payments.models import FeeInvoice
+from tests.fee_invoices import issue
+issue()
+print(json.dumps(str(FeeInvoice.objects.get(business="{business}", currency="NGN").pk)))
+"""
+
 BLOCK_A_LINK = """
 from kit.db import clock
 from merchants.people.audit import Actor
@@ -78,6 +93,12 @@ from payments.services.links import links
 link = PaymentLink.objects.get(pk="{link}")
 by = Actor(name="staff@example.com")
 links.block(link_id=link.pk, reason="Tickets of other organisers may not be sold.", actor=by, now=clock.now())
+"""
+
+# A payout that waits for another member, as long as the setting is on.
+REQUIRE_APPROVAL = """
+from payments.models import PayoutControls
+PayoutControls.objects.update_or_create(business_id="{business}", defaults={{"approval": "{approval}"}})
 """
 
 PASSWORD = "correct horse battery staple"
@@ -100,6 +121,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP
 from merchants.models import Business, Member, User
+from tests.dashboard.guest_links import guest_link_of
 from tests.dashboard.people import passkey_of
 business = Business.objects.get(pk="{{business}}")
 def member(email, role, of=business):
@@ -113,7 +135,9 @@ User.objects.create_superuser("staff@example.com", "{PASSWORD}")
 other = Business.objects.create(name="{LONG_NAME}")
 member("new@example.com", "owner", of=other)
 Member.objects.create(business=other, user=User.objects.get(email="ada@example.com"), role="viewer")
-print(json.dumps({{{{"viewer": viewer, "passkey": passkey.pk, "key": business.api_keys.first().pk}}}}))
+guest_link, token = guest_link_of(User.objects.get(email="ada@example.com"), business)
+shared = {{{{"guest_link": "/statement/" + token + "/", "month": str(guest_link.first_month)[:7]}}}}
+print(json.dumps({{{{"viewer": viewer, "passkey": passkey.pk, "key": business.api_keys.first().pk}}}} | shared))
 """
 
 
@@ -155,14 +179,20 @@ def create_sample_data(service: Service) -> Iterator[SampleData]:
         assert waiting.returncode == 0, waiting.stderr
         proposed = json.loads(waiting.stdout.splitlines()[-1])
         ids["proposals"], ids["batches"]["approved"] = proposed["proposals"], proposed["approved"]
+        ids |= disputes(client)
+        ids |= waiting_for_approval(service, client, owner["business"])
         ids |= checkouts(client)
         ids |= further_links(client)
+        ids["endpoint"] = further_endpoint(client)
         service.command("shell", "-v0", "-c", BLOCK_A_LINK.format(link=ids["payment_link_blocked"]))
         today = business_day(datetime.now(tz=UTC)).isoformat()
         batches = json.loads(service.command("settle", "--date", today, "--unfinished", "--json").stdout)[
             "batches"
         ]
         (ids["batches"]["pending"],) = [one["id"] for one in batches if one["business"] == owner["business"]]
+        issued = service.command("shell", "-v0", "-c", INVOICE.format(business=owner["business"]))
+        assert issued.returncode == 0, issued.stderr
+        ids["invoice"] = json.loads(issued.stdout.splitlines()[-1])
         yield SampleData(
             service=service, email="ada@example.com", password=owner["password"], client=client, ids=ids
         )
@@ -192,6 +222,8 @@ def transactions(client: HttpClient) -> dict[str, Any]:
     refunds = {refunded["reference"]: 200_000, refunded_fully["reference"]: 1_250_000}
     for number, (reference, amount) in enumerate(refunds.items()):
         client.post(f"/api/payments/{reference}/refunds", {"reference": f"back-{number}", "amount": amount})
+    refused = client.post("/api/payments", orders.card_payment(amount=600, reference=failed["reference"]))
+    assert refused.status_code == 409, refused.text
     challenges = [made(challenged(client, amount)) for amount in (12_345_600, 50_000, 60_000, 70_000)]
     advance(client, challenges[-1])
     return (
@@ -207,8 +239,57 @@ def transactions(client: HttpClient) -> dict[str, Any]:
             "expired_challenge": path_of(challenges[-1]["redirect_link"]),
         }
         | {name: made(order)["id"] for name, order in PAYOUTS.items()}
-        | {"payout_returned": returned(client)}
+        | {
+            "payout_returned": returned(client),
+            "beneficiary": saved_beneficiary(client),
+            "payout_batch": stored_batch(client),
+            "payout_batch_completed": completed_batch(client),
+            "payout_batch_cancelled": cancelled_batch(client),
+        }
     )
+
+
+def stored_batch(client: HttpClient) -> str:
+    """Store a batch in which each check finds something. Return its ID."""
+    accounts = ("0690213447", OTHER_NAME_ACCOUNT, SILENT_ACCOUNT, "0000000000")
+    items = [
+        orders.batch_item(
+            place, customer={"name": LONG_NAME[:60], "account_number": number, "bank_code": "058"}
+        )
+        for place, number in enumerate(accounts)
+    ]
+    return str(client.post("/api/payout-batches", orders.payout_batch(*items)).json()["id"])
+
+
+def completed_batch(client: HttpClient) -> str:
+    """Have a batch checked and sent. One of its payouts fails. Return its ID."""
+    items = [orders.batch_item(10, purpose="salary"), orders.batch_item(11, amount=250_051)]
+    made = client.post("/api/payout-batches", orders.payout_batch(*items)).json()
+    wait_for_batch(client, made["reference"], "ready")
+    client.post(f"/api/payout-batches/{made['reference']}/approve", {})
+    wait_for_batch(client, made["reference"], "completed")
+    return str(made["id"])
+
+
+def cancelled_batch(client: HttpClient) -> str:
+    made = client.post("/api/payout-batches", orders.payout_batch(orders.batch_item(12))).json()
+    client.post(f"/api/payout-batches/{made['reference']}/cancel", {})
+    return str(made["id"])
+
+
+def wait_for_batch(client: HttpClient, reference: str, status: str) -> None:
+    until = time.monotonic() + 60  # seconds, on a busy machine
+    while (found := client.get(f"/api/payout-batches/{reference}").json()["status"]) != status:
+        assert time.monotonic() < until, found
+        time.sleep(0.2)
+
+
+def saved_beneficiary(client: HttpClient) -> str:
+    """Save beneficiaries in each state. Return the ID of one whose bank has another name."""
+    for account in ("0690213447", SILENT_ACCOUNT):
+        client.post("/api/beneficiaries", orders.beneficiary(account_number=account))
+    differs = orders.beneficiary(account_number=OTHER_NAME_ACCOUNT, name=LONG_NAME[:60])
+    return str(client.post("/api/beneficiaries", differs).json()["id"])
 
 
 def returned(client: HttpClient) -> str:
@@ -229,6 +310,54 @@ def challenged(client: HttpClient, amount: int) -> dict[str, Any]:
     """Return an order with a 3-D Secure challenge. Its return URL is our front page, because that exists."""
     card = orders.card_source(pan=orders.CHALLENGED_CARD)
     return orders.card_payment(amount=amount, source=card, redirect_url=f"{client.base_url}/")
+
+
+def waiting_for_approval(service: Service, client: HttpClient, business: str) -> dict[str, str]:
+    """Create a payout and a batch that wait for the approval of another member. Return their IDs."""
+    batch = client.post("/api/payout-batches", orders.payout_batch(orders.batch_item(13))).json()
+    wait_for_batch(client, batch["reference"], "ready")
+    for approval in ("always", "never"):
+        changed = service.command(
+            "shell", "-v0", "-c", REQUIRE_APPROVAL.format(business=business, approval=approval)
+        )
+        assert changed.returncode == 0, changed.stderr
+        if approval == "always":
+            made = client.post(
+                "/api/payments", orders.payout(customer=CUSTOMER, narration="Rent of the shop")
+            )
+            asked = client.post(f"/api/payout-batches/{batch['reference']}/approve", {})
+    assert made.status_code == 201, made.text
+    assert asked.json()["status"] == "awaiting_approval", asked.text
+    return {"payout_waiting": str(made.json()["id"]), "payout_batch_waiting": str(batch["id"])}
+
+
+def disputes(client: HttpClient) -> dict[str, str]:
+    """Have payments disputed. Return the ids of a dispute that has evidence, one that is decided, and one that is won."""
+    texts = {
+        "dispute": "Handed over to Ada Obi on 3 March.",
+        "dispute_submitted": LONG_NAME,
+        "dispute_won": "win",
+    }
+    ids = {}
+    for number, (name, text) in enumerate(texts.items(), start=1):
+        customer = LONG_CUSTOMER if name == "dispute" else USUAL_CUSTOMER
+        order = orders.card_payment(amount=number * 1_000_000 + 77, customer=customer)
+        payment = client.post("/api/payments", order).json()
+        advance(client, payment)
+        [opened] = client.get(f"/api/disputes?payment={payment['reference']}").json()["data"]
+        ids[name] = opened["id"]
+        address = f"/api/disputes/{opened['id']}"
+        client.post(f"{address}/evidence", {"kind": "delivery", "text": text})
+        file = {
+            "Content-Type": "image/png",
+            "Content-Disposition": f'attachment; filename="{"Slip" * 20}.png"',
+        }
+        client.send("POST", f"{address}/files?kind=receipt", PNG, headers=file)
+        if name != "dispute":
+            client.post(f"{address}/submit", {"leave_out": ["payment"]})
+        if text == "win":
+            advance(client, payment)
+    return ids
 
 
 def virtual_accounts(client: HttpClient) -> dict[str, Any]:
@@ -337,6 +466,14 @@ def further_links(client: HttpClient) -> dict[str, str]:
     client.post(f"/api/payment-links/{'y' * 100}/deactivate", {})
     path = path_of(made["payment_link_blocked"]["url"])
     return {name: each["id"] for name, each in made.items()} | {"link_blocked": path}
+
+
+def further_endpoint(client: HttpClient) -> str:
+    """Add a webhook endpoint that receives no event of the sample data; return its id."""
+    wanted = {"url": "http://127.0.0.1:9/warehouse", "subscribed_events": ["refund.failed"]}
+    answer = client.post("/api/webhook-endpoints", wanted | {"description": NASTY_NAME})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
 
 
 def path_of(address: str) -> str:

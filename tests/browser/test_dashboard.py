@@ -146,4 +146,4 @@ class TestAdministration:
             page.get_by_label("Password").fill(document["admin_password"])
             page.get_by_role("button", name="Sign in").click()
 
-            expect(page.get_by_role("table", name="Queue and health")).to_be_visible()
+            expect(page.get_by_role("heading", name="Overview")).to_be_visible()

@@ -11,9 +11,9 @@ pytestmark = pytest.mark.e2e
 
 # Named URLs that are viewed, but no pages: they serve programs or crawlers, or return a file.
 NO_PAGES = {
-    "livez", "readyz", "metrics", "favicon", "robots", "security-contact", "sample", "theme", "checkout-state",
+    "livez", "readyz", "metrics", "favicon", "robots", "security-contact", "sample", "theme", "logo", "checkout-state",
     "end-attempt", "openapi", "scenarios", "postman-collection", "bruno-collection", "dashboard-link-qr-svg",
-    "dashboard-link-qr-png", "mfa_login_webauthn",
+    "dashboard-link-qr-png", "dashboard-dispute-file", "mfa_login_webauthn",
 }  # fmt: skip
 FILES = "<file_type:file_type>"
 
@@ -23,6 +23,7 @@ REACHED_BY_ACTIONS = {"dashboard-saved-view"}
 SECOND_NAMES = {"account_login", "sign-in", "mfa_list_webauthn"}  # other names of visited URLs
 
 
+@pytest.mark.timeout(400)  # it prepares the pages of all personas
 def test_every_url_has_a_page_state(data, browser):
     named = {each.name for route, each in routes() if each.name and is_page(route, rule_of(each.callback))}
     visited = set()

@@ -110,7 +110,7 @@ class TestViewer:
             assert guest.complaints == []
             viewer.goto(f"{owner.base_url}/dashboard/developers/keys/new/")
             expect(viewer.get_by_role("heading", level=1)).to_have_text(
-                "You don't have permission to do this"
+                "You don\u2019t have permission to do this"
             )
         page.goto(f"{owner.base_url}/dashboard/activity/")
         row = page.get_by_role("row").filter(has_text=email).filter(has_text="Joined as viewer")

@@ -127,16 +127,17 @@ class TestSearch:
 
 
 class TestUnappliedTransfer:
-    def test_is_credited_from_its_payment_with_four_clicks(self, hands):
+    def test_is_accepted_from_its_payment_with_five_clicks(self, hands):
         hands.click("link", "Payments")
         hands.open_row("Mismatch")
         expect(hands.page.get_by_text("NGN 14,000.00 received, not applied")).to_be_visible()
         hands.click("link", "Decide")
         hands.type("Reason", "The customer pays the rest in cash")
-        hands.click("button", "Credit to balance")
+        hands.click("button", "Review acceptance")
+        hands.click("button", "Accept NGN 14,000.00")
 
         expect(hands.page.get_by_text("NGN 14,000.00 was credited to your balance.")).to_be_visible()
-        assert (hands.clicks, hands.fields) == (4, 1)
+        assert (hands.clicks, hands.fields) == (5, 1)
 
 
 class TestFailingWebhook:
@@ -171,7 +172,7 @@ class TestRefund:
 
 
 class TestMember:
-    def test_is_invited_with_four_clicks_and_removed_with_three(self, data, hands, browser):
+    def test_is_invited_and_removed_with_four_clicks_each(self, data, hands, browser):
         email = f"chidi-{secrets.token_hex(4)}@example.com"
         hands.click("link", "Team")
         hands.click("link", "Invite member")
@@ -190,9 +191,10 @@ class TestMember:
 
             hands.click("link", "Team")
             hands.open_row("Chidi Eze")
+            hands.click("link", "Remove member")
             hands.click("button", "Remove member")
 
             expect(hands.page.get_by_role("row").filter(has_text=email)).to_have_count(0)
-            assert (hands.clicks, hands.fields) == (3, 0)
+            assert (hands.clicks, hands.fields) == (4, 0)
             guest.page.reload()
             expect(guest.page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()

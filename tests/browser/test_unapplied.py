@@ -35,11 +35,13 @@ class TestMismatch:
         assert fits(page)
 
         page.locator("#credit_reason").fill("The customer pays the rest in cash")
-        press(page, "Credit to balance")
+        press(page, "Review credit")
+        assert fits(page)
+        press(page, "Credit NGN 2,499.00")
 
         expect(page.get_by_text("NGN 2,499.00 was credited to your balance.")).to_be_visible()
         expect(page.get_by_text("The customer pays the rest in cash")).to_be_visible()
-        expect(page.get_by_role("button", name="Return to sender")).to_have_count(0)
+        expect(page.get_by_role("button", name="Review return of NGN 2,499.00")).to_have_count(0)
         assert fits(page)
         page.goto(f"{service.base_url}/dashboard/balance/")
         expect(page.get_by_text("NGN 2,499.00").first).to_be_visible()
@@ -55,7 +57,9 @@ class TestMismatch:
         page.get_by_label("Sender's account number").fill("0123456789")
         page.get_by_label("Sender's bank").select_option("058")
         page.locator("#return_reason").fill("Asked to send the right amount")
-        press(page, "Return to sender")
+        press(page, "Review return of NGN 2,499.00")
+        assert fits(page)
+        press(page, "Return NGN 2,499.00")
 
         expect(page.get_by_text("Returned NGN 2,499.00 to the sender.")).to_be_visible()
         press(page, "return_", "link", exact=False)

@@ -34,6 +34,7 @@ STRICT = [
     *("--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"),
     *("--target", "es2022", "--module", "nodenext", "--types", "node"),
 ]
+FILES = ("/api/disputes/{id}/files", "/api/disputes/{id}/files/{item}")
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +60,13 @@ def python(document, tmp_path_factory):
     """A folder with the generated package, the sample that signs, and the program that uses both."""
     folder = tmp_path_factory.mktemp("python")
     (folder / "generator.yml").write_text("post_hooks: []\n")  # formatting it proves nothing
+    described = json.loads(document.read_text())
+    for path in FILES:  # the generator can't send or read bodies of several types
+        del described["paths"][path]
+    (folder / "openapi.json").write_text(json.dumps(described))
     run(
         *(Path(sys.executable).with_name("openapi-python-client"), "generate", "--fail-on-warning"),
-        *("--path", document, "--config", "generator.yml", "--meta", "none"),
+        *("--path", folder / "openapi.json", "--config", "generator.yml", "--meta", "none"),
         *("--output-path", "sluice_generated"),
         cwd=folder,
         is_quiet=True,

@@ -43,7 +43,13 @@ class Recorder:
 PREPARE = """
 from django.core.management import call_command
 from merchants.models import Business
+from django.utils import timezone
+from payments.models import RiskTerms
 Business.objects.update(keys_decide_unapplied=True)
+for each in Business.objects.all():
+    RiskTerms.objects.create(
+        business=each, currency="NGN", reserve_basis_points=100, reserve_days=1, valid_from=timezone.now(), agreed_by="tests"
+    )
 call_command("configure_webhook", business={business!r}, url={url!r}, events="payment")
 """
 

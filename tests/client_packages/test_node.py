@@ -12,7 +12,7 @@ from tests.cutting_proxy import CuttingProxy
 pytestmark = pytest.mark.clients
 
 TOOLS = PROJECT / "tests" / "client_packages"
-MOST_LINES = 1_500  # without the schema
+MOST_LINES = 1_650  # without the schema
 
 
 def test_has_current_types(npm, node_client, tmp_path):

@@ -7,12 +7,15 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 import requests
 from sluice import testing
 
 from config.environment.env import PROJECT
+from webhooks.signing import standard_headers
 
 KEY = "whk_test"
 
@@ -51,11 +54,12 @@ def running(*command, cwd):
 def assert_receives(address, process):
     body = testing.event("payment.success", reference="order-1")
     signed = {"X-Service-Signature": testing.sign(body, KEY)}
+    standard = standard_headers([KEY], delivery_id=uuid4(), at=datetime.now(UTC), body=body)
 
     def statuses(*headers):
         return [requests.post(address, data=body, headers=each, timeout=10).status_code for each in headers]
 
-    assert statuses({}, {"X-Service-Signature": "0" * 64}, signed, signed, {}) == [400, 400, 204, 204, 400]
+    assert statuses({}, {"X-Service-Signature": "0" * 64}, signed, standard, {}) == [400, 400, 204, 204, 400]
     assert process.poll() is None
     process.terminate()
     assert process.stdout.read().split().count("order-1") == 1  # handled once

@@ -1,5 +1,6 @@
 """Admin pages open with any stored data, show no secrets, delete nothing and require reasons."""
 
+import io
 import re
 import uuid
 from datetime import timedelta
@@ -10,10 +11,12 @@ from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.models import BigIntegerField, PositiveBigIntegerField
-from django.test import Client, RequestFactory
+from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
+from cash.models import BankAccount, Break, Match
+from cash.services.imports import Source
 from connectors.models import ProviderEvent
 from ledger.models import Account, Entry, Posting
 from merchants.admin.base import REACH
@@ -22,8 +25,12 @@ from operations.administration import admin_summary
 from payments.models import (
     AccountDeclaration,
     BatchTransition,
+    Beneficiary,
     CardOperation,
     Checkout,
+    Debt,
+    Holiday,
+    Journal,
     PaymentLink,
     PayoutReturn,
     Proposal,
@@ -31,6 +38,8 @@ from payments.models import (
     RailChoice,
     Reconciliation,
     ReconciliationLine,
+    ReserveHold,
+    RiskTerms,
     SettlementBatch,
     SettlementItem,
     Tariff,
@@ -43,12 +52,18 @@ from payments.services import fee_rules
 from payments.services.links import links
 from payments.services.payouts import payout_returns
 from payments.services.rails import requery
+from payments.services.reconciliation import breaks
 from payments.services.transfers import account_deactivation, incoming
 from payments.services.transfers.incoming import Notice
-from tests import orders
+from tests import fee_invoices, orders
+from tests.bank_statements import bank_account, csv_statement
 from tests.dashboard.people import signed_in
+from tests.disputed import disputed, take
 from tests.factories import MemberFactory, UserFactory
+from tests.journals import adjusted
 from tests.link_payments import begin, make_link, pay_by_card
+from tests.reserves import agree
+from tests.settlement_accounts import settlement_account
 from tests.settling import settle
 from tests.transactions import authorised_payment, captured_payment, expire_now
 from tests.wallets import STAFF, fill_wallet
@@ -71,12 +86,27 @@ MODELS = [
     "payments.Transaction", "payments.CardOperation", "payments.SettlementBatch", "payments.SettlementItem",
     "payments.Tariff", "payments.RailChoice", "payments.RailBlock", "payments.AccountDeclaration", "payments.PayoutReturn", "payments.Reconciliation",
     "payments.ReconciliationLine", "payments.Proposal", "payments.PaymentLink", "payments.Checkout",
-    "payments.WatchedAuthorisation",
+    "payments.WatchedAuthorisation", "disputes.Dispute", "disputes.DisputeReport",
+    "payments.RiskTerms", "payments.ReserveHold", "payments.Debt", "payments.Holiday", "payments.SettlementAccount", "payments.Beneficiary", "connectors.RefusedCapture",
+    "cash.BankAccount", "cash.Statement", "cash.StatementLine", "cash.Match", "cash.Break",
+    "payments.Journal", "payments.FeeInvoice",
 ]  # fmt: skip
 # Models without money, changed here with a reason, and models whose new rows replace earlier ones.
-CHANGED = {Business, User, Group, RailChoice}
+CHANGED = {Business, User, Group, RailChoice, BankAccount, Break, Holiday}
 SORTED = {SettlementBatch: ("day_and_number",)}  # an index carries it
-ADDED = {Entry, Tariff, PayoutReturn, RailChoice, Group, AccountDeclaration}
+ADDED = {
+    Entry,
+    Tariff,
+    PayoutReturn,
+    RailChoice,
+    Group,
+    AccountDeclaration,
+    RiskTerms,
+    BankAccount,
+    Match,
+    Journal,
+    Holiday,
+}
 
 
 @pytest.fixture
@@ -115,7 +145,22 @@ def everything(ada, api, late_money):
     Group.objects.create(name=NASTY)
     api.post("/api/virtual-accounts", orders.static_account())
     paid = api.post("/api/payments", orders.card_payment(reference="card-1", narration=NASTY)).json()
-    settle()
+    (batch,) = settle()
+    agree(ada.business, reserve_fixed=1)
+    ReserveHold.objects.create(
+        id=uuid.uuid4(), business=ada.business, currency="NGN", batch=batch, amount=1, left=1, created_at=now
+    )
+    Debt.objects.create(id=uuid.uuid4(), business=ada.business, currency="NGN", since=now, ended_at=now)
+    Debt.objects.create(
+        id=uuid.uuid4(),
+        business=ada.business,
+        currency="NGN",
+        since=now,
+        invoice_sent_on=now,
+        invoice_sent_by=NASTY,
+    )
+    settlement_account(ada.business, account_name=NASTY)
+    Holiday.objects.create(currency="NGN", day=now.date(), name=NASTY[:100])
     refund = {"reference": "refund-1", "amount": 100, "reason": NASTY}
     api.post("/api/payments/card-1/refunds", refund)
     fill_wallet(ada.business, 10_000_000)
@@ -152,6 +197,24 @@ def everything(ada, api, late_money):
         id=uuid.uuid4(), provider="checkout", event_key=NASTY[:64], kind=NASTY[:60], references=[NASTY], body=NASTY.encode(),
         transaction=Transaction.objects.get(pk=paid["id"]), outcome=NASTY, received_at=now, last_received_at=now,
     )  # fmt: skip
+    ProviderEvent.objects.create(
+        id=uuid.uuid4(), provider="checkout", event_key="refused", kind="payment_capture_declined", references=[], body=b"{}",
+        transaction=Transaction.objects.get(pk=paid["id"]), received_at=now, last_received_at=now,
+    )  # fmt: skip
+    Beneficiary.objects.create(
+        id=uuid.uuid4(), business=ada.business, reference="kano", fingerprint="0" * 64, name=NASTY, account_number="0690213447",
+        bank_code="044", currency="NGN", note=NASTY, verification="unverified", created_at=now, blocked_at=now,
+        block_reason=NASTY,
+    )  # fmt: skip
+    adjusted(ada.business, -5, code="recovery", text=NASTY)
+    with override_settings(SELLER_NAME=NASTY, SELLER_ADDRESS=NASTY, SELLER_TAX_ID=NASTY[:40]):
+        fee_invoices.issue()
+    account = bank_account(bank=NASTY[:80], receives=["hosting_bank"])
+    content = csv_statement(
+        (timezone.localdate(), 1, "nip-1", NASTY), (timezone.localdate(), 2, NASTY, NASTY)
+    )
+    source = Source(file=io.BytesIO(content.encode()), name=NASTY)
+    breaks.import_file(account, source, actor=STAFF, now=now)
     compared = Reconciliation.objects.create(
         id=uuid.uuid4(), source="both", file_name=NASTY, file_hash="0" * 64, first_day=now, last_day=now,
         matched=0, different=0, missing_here=1, missing_there=0, actor=NASTY, at=now,
@@ -163,6 +226,8 @@ def everything(ada, api, late_money):
     link = make_link(api, title=NASTY[:80].replace("\u202e", "").replace("\u2066", ""), slug="bookbinding")
     pay_by_card(begin(link, name=NASTY, answers={"size": NASTY}))
     links.block(link_id=link.pk, reason=NASTY, actor=STAFF, now=now)
+    disputed(Transaction.objects.get(pk=paid["id"]), network_reason=NASTY[:100], amount=100)
+    take(Transaction.objects.get(pk=paid["id"]), case_number=NASTY[:64], rrn="0" * 12)
     proposer = UserFactory(email="proposer@example.com", is_staff=True)
     Proposal.objects.create(
         id=uuid.uuid4(), action="reverse_payout", target=payout["id"], business=ada.business, currency="NGN", amount=1,
@@ -244,7 +309,8 @@ class TestEveryModel:
                     field.name
                     for field in model._meta.fields
                     if type(field) in {BigIntegerField, PositiveBigIntegerField}
-                } - {"sequence", "wallet_sequence", "pending_sequence", "updated_through"}
+                    and not field.name.endswith(("sequence", "_through"))
+                }
 
                 assert amounts == set(getattr(shown, "amounts", ()))
 
@@ -423,10 +489,10 @@ class TestSearch:
 class TestBusinessPage:
     FORM = {
         "name": "Ada Books",
-        "descriptor": "",
+        "descriptor": "ADA",
         "currencies": '["NGN"]',
         "time_zone": "Africa/Lagos",
-        "reason": "Closed by its owner.",
+        "reason": "Asked by its owner.",
     }
 
     def test_shows_its_related_rows(self, staff, everything, ada):
@@ -447,15 +513,15 @@ class TestBusinessPage:
         assert answer.status_code == 302
         entry = AuditEntry.objects.get(action="business.changed")
         assert (entry.actor, entry.business_id) == ("staff@example.com", ada.business_id)
-        assert entry.before["is_active"] is True
-        assert entry.after["is_active"] is False
-        assert entry.after["reason"] == "Closed by its owner."
+        assert entry.before["descriptor"] == ""
+        assert entry.after["descriptor"] == "ADA"
+        assert entry.after["reason"] == "Asked by its owner."
 
     def test_needs_a_reason(self, staff, ada):
         answer = staff.post(page(Business, "change", ada.business_id), self.FORM | {"reason": " "})
 
         assert answer.status_code == 200
-        assert Business.objects.get(pk=ada.business_id).is_active
+        assert Business.objects.get(pk=ada.business_id).descriptor == ""
 
 
 class TestUserPage:
@@ -702,7 +768,7 @@ class TestSummary:
         assert figures["Deliveries due"].value == str(Delivery.objects.filter(state="waiting").count())
         assert figures["Deliveries due"].needs_attention
         assert waiting.state == "waiting"
-        assert figures["Stopped within 24 hours"].value == "0"  # created long ago, at NOON
+        assert figures["Deliveries stopped within 24 hours"].value == "0"  # created long ago, at NOON
         assert figures["Batches awaiting approval"].value == str(
             SettlementBatch.objects.filter(state="pending").count()
         )
@@ -740,7 +806,7 @@ class TestSummary:
                 delivery=dead, number=8, started_at=now - timedelta(hours=hours), total_ms=1
             )
 
-        assert self.figures()["Stopped within 24 hours"].value == "1"
+        assert self.figures()["Deliveries stopped within 24 hours"].value == "1"
 
     def test_redirects_password_changes_to_the_dashboard(self, staff):
         for answer in (staff.get("/admin/password_change/"), staff.post("/admin/password_change/")):
@@ -767,7 +833,7 @@ class TestSummary:
     def test_counts_failed_payments_that_were_charged(self, ada):
         now = timezone.now()
         watch = late_charge(ada.business, now=now)
-        label = "Failed payments charged within 7 days, or not paid back yet"
+        label = "Late and second charges found within 7 days, or not paid back yet"
 
         owed = self.figures(days=8)[label]
         watch.end(now=now, is_returned=True)
@@ -785,6 +851,37 @@ class TestSummary:
         assert self.figures(hours=25)[label].value == "1"
         settings.BANK_MEMORY = 0
         assert payout["reference"] in words(staff.get(self.figures()[label].address))
+
+    def test_says_since_when_and_how_much_money_waits(self):
+        now = timezone.now()
+        for number, (hours, amount, currency) in enumerate(
+            [(3, 500, "NGN"), (50, 700, "NGN"), (1, 900, "USD")]
+        ):
+            PayoutReturn.objects.create(
+                pk=uuid.uuid4(),
+                bank_reference=f"return-{number}",
+                amount=amount,
+                currency=currency,
+                applied="unmatched",
+                why="unknown_payout",
+                actor="bank",
+                at=now - timedelta(hours=hours),
+            )
+
+        why = self.figures()["Unmatched payout returns to decide about"].why
+
+        assert "The oldest has waited for 2 days, since " in why
+        assert why.endswith(" UTC. NGN 12.00. USD 9.00.")
+
+    def test_begins_with_what_needs_a_person_and_folds_the_rest(self, staff, everything):
+        text = words(staff.get("/admin/"))
+
+        first, _, folded = text.partition("Nothing to do")
+        assert "Needs attention" in first
+        assert "Unapplied transfers to decide about" in first
+        assert "Unapplied transfers to decide about" not in folded
+        assert "Refunds that need attention" not in first
+        assert "Refunds that need attention" in folded
 
     def test_is_the_index_page(self, staff):
         text = words(staff.get("/admin/"))

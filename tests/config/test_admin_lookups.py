@@ -58,7 +58,7 @@ RELATIONS_DEEP = 2
 
 
 def is_secret(field):
-    return isinstance(field, EncryptedTextField) or bool(SECRET.search(field.name))
+    return isinstance(field, EncryptedTextField) or (bool(SECRET.search(field.name)) and not field.choices)
 
 
 @cache

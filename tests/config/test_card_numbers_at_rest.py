@@ -38,6 +38,7 @@ from webhooks.sending.sender import Exchange
 pytestmark = pytest.mark.django_db
 
 OURS = (
+    "cash",
     "config",
     "connectors",
     "dashboard",
@@ -233,7 +234,7 @@ class TestDashboard:
 
     def test_masks_a_payout(self, browser, number):
         form = {
-            "step": "confirmed", "reference": "po-1", "currency": "NGN", "amount": "100", "bank_code": "058",
+            "step": "confirmed", "accepted": "on", "reference": "po-1", "currency": "NGN", "amount": "100", "bank_code": "058",
             "account_number": "0123456789", "name": f"Ada {number}", "narration": number,
         }  # fmt: skip
 
@@ -259,7 +260,7 @@ class TestDashboard:
 
         browser.post(
             f"/dashboard/virtual-accounts/unapplied/{money.pk}/",
-            {"decision": "credit", "reason": f"card {number}"},
+            {"decision": "credit", "reason": f"card {number}", "step": "confirmed"},
             follow=True,
         )
 
@@ -422,15 +423,19 @@ KEPT = {
         "reference", "customer_reference", "payout_reference", "bank_reference", "cause", "nonce", "target",
         "request_id", "public_id",
     },
-    "numbers by currency": {"minimum_amounts"},
+    "numbers by currency": {
+        "minimum_amounts", "per_payout", "per_day", "per_beneficiary_and_day", "new_beneficiaries", "approval_above",
+        "two_approvals_above", "caps",
+    },
     "as sent": {"metadata", "customer_email", "email", "redirect_url"},
     "identifiers of an acquirer, as it sent them": {
         "gateway_code", "retrieval_reference_number", "acquirer_transaction_id", "authorization_code", "acquirer_reference",
     },
     "the code of a problem": {"code"},
-    "an e-mail address of a user, or the name of a command": {"actor", "agreed_by", "declared_by", "resolved_by"},
+    "an e-mail address of a user, or the name of a command": {"actor", "agreed_by", "declared_by", "resolved_by", "imported_by", "matched_by", "booked_by", "unfunded_by", "unfunded_confirmed_by", "invoice_sent_by"},
     "masked by `dashboard.search.terms`": {"term"},
     "a list of ours": {"list"},
+    "of the operator, from the settings": {"seller_name", "seller_address", "seller_tax_id"},
     "the name of a time zone": {"time_zone"},
     "of a payment link: chosen from lists of ours, or digits and letters": {
         "payment_methods", "collect", "method", "suggested_amounts", "slug", "network",
@@ -438,21 +443,37 @@ KEPT = {
     "keyed hashes of card numbers and ids": {"card_hash", "attempt_key"},
     "made here, or by a connector": {
         "reader", "resume_after", "read_up_to",
-        "response_code", "fee_rule", "provider", "challenge_preference", "connector", "account", "former", "present", "merchant_descriptor",
+        "response_code", "fee_rule", "provider", "challenge_preference", "connector", "account", "connector_account", "former", "present", "merchant_descriptor",
         "gateway_recommendation", "tallies",
         "unfinished", "steps", "parameters", "made_about", "confirmers", "differences", "subscribed_events", "body", "error",
         "currencies", "lane", "server", "token", "token_hash", "fingerprint", "card_number_hash", "bvn_hash",
-        "password", "card_acquirer", "payout_bank", "bank_name", "attribute", "before", "after", "why", "key",
-        "file_hash", "previous_hash", "hash",
+        "password", "card_acquirer", "payout_bank", "pays_out", "receives", "bank_name", "attribute", "before", "after", "why", "key",
+        "file_hash", "previous_hash", "hash", "digest", "last_answer",
     },
 }  # fmt: skip
 NAMES_OF_OURS = {
     "payments.Challenge.url",  # a provider's, which must stay as it was sent
+    "payments.PayoutControlsChange.changes",  # numbers by currency, and an address that was checked
     "payments.ReconciliationLine.kind",
     "config.Heartbeat.name",
     "payments.TraceCounter.name",
     "merchants.AuditEntry.action",
+    "merchants.Logo.content",  # an image
+    "cash.Break.item_kind",
+    "payments.FeeInvoiceLine.kind",
+    "payments.JournalLeg.kind",
+    "payments.JournalLeg.name",
+    "cash.MatchedItem.kind",
+    "cash.BankAccount.csv_mapping",  # headings of a file
+    "cash.BankAccount.name",  # lowercase letters, digits and hyphens
+    "cash.BankAccount.number",  # of an account of ours
+    "ledger.Account.name",  # a bank account's, or our account at a connector
     "merchants.LimitSlot.subject",
+    # Our account at a provider, from the settings.
+    *(
+        f"virtual_accounts.{model}.provider_account"
+        for model in ("AccountNumber", "ProviderMessage", "Session", "Transfer", "VirtualAccount")
+    ),
     "webhooks.Exam.answers",  # statuses and times
     "webhooks.Exam.requests",  # made here
     "webhooks.Exam.listener",  # an identifier, as sent

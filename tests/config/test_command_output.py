@@ -7,11 +7,13 @@ from django.core.management import call_command, get_commands, load_command_clas
 from freezegun import freeze_time
 
 OURS = {
+    "cash",
     "config",
     "developer_site",
     "operations",
     "connectors",
     "dashboard",
+    "disputes",
     "merchants",
     "payments",
     "virtual_accounts",
@@ -49,8 +51,14 @@ def test_every_command_with_a_result_prints_it_as_json(commands):
 @pytest.mark.parametrize(
     ("command", "document"),
     [
-        (["expire_due"], {"dry_run": False, "expired": 0, "released": 0}),
-        (["expire_due", "--dry-run"], {"dry_run": True, "expired": 0, "released": 0}),
+        (
+            ["expire_due"],
+            {"dry_run": False, "expired": 0, "released": 0, "disputes": 0, "reminders": 0, "reserves": 0},
+        ),
+        (
+            ["expire_due", "--dry-run"],
+            {"dry_run": True, "expired": 0, "released": 0, "disputes": 0, "reminders": 0, "reserves": 0},
+        ),
         (["requery_pending", "--due"], {"dry_run": False, "queried": 0, "answered": 0}),
         (["requery_pending", "--dry-run"], {"dry_run": True, "queried": 0, "answered": 0}),
         (["roll_up_days"], {"days": 90}),

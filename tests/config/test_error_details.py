@@ -11,10 +11,16 @@ from config.errors.error_details import DETAILS
 from config.settings import BASE_DIR
 from kit.api.errors import Problem
 
-APPS = ("kit", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
+APPS = ("disputes", "kit", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
 # Decisions in the administration and the dashboard, whose forms show these errors.
 ON_PAGES = (
+    "disputes/services/debits.py",
+    "disputes/services/intake.py",
+    "disputes/services/unmatched.py",
+    "payments/services/journals/",
+    "payments/services/reconciliation/",
     "payments/services/staff/",
+    "payments/services/reporting/fee_invoices.py",
     "payments/services/settlement/",
     "payments/services/transfers/unclaimed_decisions.py",
     "payments/models/batches.py",

@@ -2,6 +2,7 @@
 
 from threading import Event
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -95,6 +96,22 @@ class TestMigrate:
 
         assert made == [("500ms", "0")]
         assert timeouts() == before != made[0]
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no advisory locks.")
+    def test_lets_one_process_migrate_at_a_time(self, tries, monkeypatch):
+        _, made = tries
+        monkeypatch.setattr(migrate, "TRIES", 2)
+        names = ("dbname", "user", "password", "host", "port")
+        where = {name: value for name, value in connection.get_connection_params().items() if name in names}
+
+        with psycopg.connect(**where) as other:
+            other.execute("SELECT pg_advisory_lock(%s)", [migrate.MIGRATES])
+            with pytest.raises(OperationalError, match="Another process migrates"):
+                call_command("migrate", verbosity=0)
+
+        assert made == []
+        call_command("migrate", verbosity=0)
+        assert len(made) == 1
 
 
 APPS = ["config", "dashboard", "ledger", "merchants", "payments", "virtual_accounts", "webhooks"]

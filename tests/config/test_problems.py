@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisAway
 from config.errors.error_codes import ERROR_CODES
 from config.errors.problems import answer_exception
 from config.wsgi import application, readable
-from developer_site.openapi.answer_schemas import DUPLICATE_REFERENCE, PROBLEM
+from developer_site.openapi.answer_schemas import NAMING_WHAT_EXISTS, PROBLEM
 from merchants.api import rate_limits
 from merchants.api.key_cache import KeyCache
 from merchants.models import ApiKey, Nonce
@@ -38,7 +38,9 @@ def problem(answer, status, code, *, extra=()):
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.headers["Cache-Control"] == "no-store"
     assert set(body) == MEMBERS | set(extra)
-    assert set(body) <= {field.name for field in (*PROBLEM.fields, *DUPLICATE_REFERENCE.fields)}
+    assert set(body) <= {
+        field.name for answer in (PROBLEM, *NAMING_WHAT_EXISTS.values()) for field in answer.fields
+    }
     assert body["type"].endswith(f"/docs/errors/{code}")
     assert body["status"] == status
     assert body["title"] == ERROR_CODES[code].title
@@ -607,7 +609,7 @@ class TestOverHttp:
         assert 400 <= status < 500
 
     def test_excessive_length_is_413_before_a_byte_is_sent(self, service):
-        head = b"POST /api/payments HTTP/1.1\nHost: x\nContent-Length: 65537\n\n"
+        head = b"POST /api/payments HTTP/1.1\nHost: x\nContent-Length: 4194305\n\n"
 
         status, headers, body = raw_answer(service, head)
 

@@ -5,7 +5,7 @@ import pytest
 from config.logging.log_masking import mask_event
 from config.logging.secret_places import SECRET_PLACES
 from config.logging.tracing import UNTRACED
-from operations.support_bundle import clean
+from operations.support_bundle_redaction import foreign
 
 TOKEN = "kestrel-tok_2"
 
@@ -21,8 +21,7 @@ class TestSecretPlaces:
                 logged = mask_event(None, "info", {"event": line, "referer": address})
 
                 assert TOKEN not in str(logged)
-                assert TOKEN not in clean(line)
-                assert "200" in clean(line)
+                assert TOKEN not in foreign(line)
 
     def test_are_masked_in_messages_of_django(self, place):
         event = {"logger": "django.security.csrf", "event": f"Forbidden (CSRF): {place}a {TOKEN}"}

@@ -6,10 +6,12 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from connectors.models import ProviderEvent
 from connectors.services import event_processing, event_subjects
 from connectors.services.event_processing import INTERVALS
+from disputes.models import CaseQuery
 from kit.time.time_ordered_ids import new_id
 from payments import rails
 from payments.models import CardOperation, Transaction, WatchedAuthorisation
@@ -111,6 +113,23 @@ class TestQuery:
         assert status_of(refund) == "success"
         assert (event.operation, event.transaction) == (refund, payment)
         assert "refund: pending → success" in event.outcome
+
+    @pytest.mark.parametrize(("paid", "alarms"), [("act_one", False), ("act_two", True)])
+    def test_refund_that_is_paid_beside_ours_alarms_staff(self, api, client, payment, paid, alarms):
+        send(client, CHECKOUT, about(payment))
+        finish()
+        api.post("/api/payments/order-1/refunds", {"reference": "refund-1", "amount": 100})
+        CardOperation.objects.update(acquirer_reference="act_one")
+        refund = CardOperation.objects.get()
+        send(client, CHECKOUT, about(refund, "payment_refunded", event_id="evt_bbbbbbbbbbbbbbbbbbbbbbbbbb"))
+        finish()
+        told = about(refund, "payment_refunded", event_id="evt_cccccccccccccccccccccccccc", action_id=paid)
+        send(client, CHECKOUT, told)
+
+        with capture_logs() as logs:
+            finish()
+
+        assert ("refund paid twice" in [each["event"] for each in logs]) == alarms
 
     def test_operations_of_a_named_payment_are_queried_too(self, api, client, payment):
         send(client, CHECKOUT, about(payment))
@@ -219,12 +238,13 @@ class TestNoQuery:
         assert finish().result == Result.NOTHING_OPEN
 
     @pytest.mark.parametrize("kind", ["dispute_received", "dispute_won"])
-    def test_dispute_is_kept(self, client, payment, kind):
+    def test_case_of_a_dispute_is_queried(self, client, payment, kind):
         send(client, CHECKOUT, checkout_event(kind, payment_reference=about(payment)["data"]["reference"]))
 
         event = finish()
 
-        assert (event.result, event.transaction) == (Result.KEPT, payment)
+        assert (event.result, event.transaction) == (Result.NOT_ANSWERED, payment)
+        assert CaseQuery.objects.get(connector="checkout").case_number == event.references[1]
         assert status_of(payment) == "pending"
 
     @pytest.mark.parametrize(

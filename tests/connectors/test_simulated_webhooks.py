@@ -141,7 +141,7 @@ class TestCheckout:
         effects = {kind: effect_of(kind) for kind in tables.PAYMENT_EVENTS}
         assert effects.pop("payment_pending") == Effect.QUERY_UNLESS_WITH_PAYER
         assert {*effects.values()} == {Effect.QUERY}
-        assert {effect_of(kind) for kind in tables.DISPUTE_EVENTS} == {Effect.KEEP}
+        assert {effect_of(kind) for kind in tables.DISPUTE_EVENTS} == {Effect.DISPUTE}
 
 
 class TestPaystack:

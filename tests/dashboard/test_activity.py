@@ -17,6 +17,9 @@ from tests.dashboard.people import signed_in
 from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory, UserFactory
 from tests.journeys.service import PROJECT
+from tests.links import link_of
+from tests.settling import settle
+from tests.transactions import captured_payment
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +57,18 @@ class TestPage:
         assert "192.0.2.9" in shown
         assert Audit(shown).findings == []
 
+    def test_folds_equal_entries_in_a_row(self, browser, ada):
+        for action in ("session.signed_in", "webhook.key_rotated", *["session.signed_in"] * 4):
+            record_entry(ada.business, action)
+
+        shown = page(browser)
+
+        rows = re.findall(r"<tr>.*?</tr>", shown.partition("<tbody>")[2], re.DOTALL)
+        assert ["Signed in" in row for row in rows] == [True, False, True]
+        assert "<summary>4 times</summary>" in rows[0]
+        assert rows[0].count("<li>") == 4
+        assert "times</summary>" not in rows[1] + rows[2]
+
     def test_shows_before_and_after(self, browser, ada):
         record_entry(
             ada.business,
@@ -68,6 +83,32 @@ class TestPage:
         assert "Changed the role of chidi@example.com" in shown
         assert "<s><bdi>viewer</bdi></s>" in shown
         assert "<bdi>finance</bdi>" in shown
+
+    def test_leads_to_the_payment(self, browser, ada, bisi, now):
+        payment = captured_payment(business=ada.business, now=now, reference="ref-1")
+        captured_payment(business=bisi.business, now=now, reference="ref-2")
+        for reference in ("ref-1", "ref-2", "deleted"):
+            record_entry(ada.business, "payment.refund_asked", target=reference)
+
+        shown = page(browser)
+
+        link = f'href="/dashboard/payments/{payment.pk}/">Requested a refund of the payment ref-1</a>'
+        assert link in shown
+        assert shown.count('class="table__link"') == 1
+
+    def test_leads_to_links_settlements_and_pages(self, browser, ada, now):
+        link = link_of(ada.business, now=now)
+        captured_payment(business=ada.business, now=now)
+        (batch,) = settle()
+        record_entry(ada.business, "payment_link.changed", target=link.reference)
+        record_entry(ada.business, "settlement_batch.approved", target=str(batch.pk))
+        record_entry(ada.business, "settlement_batch.approved", target="no id")
+        record_entry(ada.business, "member.role_changed", target="chidi@example.com")
+
+        shown = page(browser)
+
+        for address in (f"payment-links/{link.pk}", f"settlements/{batch.pk}", "team"):
+            assert f'class="table__link" href="/dashboard/{address}/"' in shown
 
     def test_names_the_new_webhook_url(self, browser, ada):
         record_entry(ada.business, "webhook.configured", after={"url": "https://shop.example/hooks"})
@@ -222,11 +263,14 @@ class TestDescriptions:
         audited = set()
         for name in (
             "merchants",
+            "cash",
             "webhooks",
             "payments",
             "dashboard",
             "ledger",
             "virtual_accounts",
+            "payout_batches",
+            "disputes",
             "config",
         ):
             for path in Path(PROJECT, name).rglob("*.py"):

@@ -27,11 +27,19 @@ from payments.services.events.receiver_exams import examine_endpoint
 from payments.services.refunds import refunds
 from tests import orders
 from tests.addresses import RULES, UNSAFE
+from tests.batches import checked_batch
+from tests.beneficiaries import beneficiary_of
 from tests.dashboard.addresses import ROWS, filled_form, filled_path
 from tests.dashboard.conftest import PASSWORD
+from tests.dashboard.guest_links import guest_link_of
 from tests.dashboard.people import passkey_of, signed_in
+from tests.disputed import disputed, with_a_file
 from tests.factories import MemberFactory, UserFactory
+from tests.fee_invoices import invoice_of
 from tests.links import begin, link_of, pay_by_transfer
+from tests.logged_calls import logged_call
+from tests.payout_controls import waiting_change, waiting_payout
+from tests.settlement_accounts import waiting_account
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_delivery, make_endpoint
@@ -118,13 +126,19 @@ def here(ada, bisi, members):
         id=new_id(now), business=ada.business, currency="NGN", day=now.date(), created_at=now
     )
     link = link_of(ada.business, now=now)
+    batch_of = checked_batch(ada.business)
+    dispute = disputed(captured_payment(business=ada.business, now=now))
     return {
+        "dispute": dispute.pk,
+        "evidence": with_a_file(dispute).pk,
         "key": ada.pk,
         "member": MemberFactory(business=ada.business, role=Role.VIEWER).pk,
         "leaver": MemberFactory(business=ada.business, role=Role.VIEWER).pk,
         "invitation": offer.invitation.pk,
         "token": offer.token,
         "business": str(ada.business_id),
+        "guest_link": guest_link_of(owner, ada.business)[0].pk,
+        "month": f"{now.astimezone(ada.business.zone):%Y-%m}",
         "payment": captured_payment(business=ada.business, now=now).pk,
         "refund": refunds.refund(
             transaction=captured_payment(business=ada.business, now=now),
@@ -134,14 +148,25 @@ def here(ada, bisi, members):
         "authorised": authorised_payment(business=ada.business, now=now).pk,
         "challenged": challenged_payment(business=ada.business, now=now).pk,
         "payout": start(orders.payout(), business=ada.business, now=now).pk,
+        "waiting": waiting_payout(ada.business).pk,
+        "change": waiting_change(ada.business, made_by=owner).pk,
+        "account_change": waiting_account(ada.business, made_by=owner).pk,
         "delivery": make_delivery(endpoint).pk,
         "exam": examine_endpoint(ada.business, actor=Actor(name="test"), now=now).pk,
         "account": account.pk,
+        "call": logged_call(ada.business).pk,
         "link": link.pk,
         "attempt": pay_by_transfer(begin(link)).pk,
+        "beneficiary": beneficiary_of(ada.business).pk,
+        "payout_batch": batch_of.pk,
+        "item": batch_of.items.first().pk,
         "unapplied": mismatched_money(business=ada.business, now=now).pk,
         "batch": batch.pk,
         "key_made_at": endpoint.key_made_at.isoformat(),
+        "endpoint": make_endpoint(business=ada.business, number=1, url="http://127.0.0.1:9/2").public_id,
+        "unwanted_endpoint": make_endpoint(
+            business=ada.business, number=2, url="http://127.0.0.1:9/3"
+        ).public_id,
         "passkey": passkey_of(owner).pk,
         "view": SavedView.objects.create(
             member=Member.objects.get(business=ada.business, user=owner),
@@ -152,6 +177,7 @@ def here(ada, bisi, members):
         "session": UserSession.objects.create(
             user=owner, session_key="another", ip="192.0.2.7", user_agent="Firefox/140"
         ).pk,
+        "invoice": invoice_of(ada.business).pk,
     }
 
 

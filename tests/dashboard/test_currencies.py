@@ -120,6 +120,7 @@ class TestPages:
             shown.net,
             f"{shown.currency} 0",
             f"{shown.currency} 0.000",
+            page.context["chart"].scale[0].rstrip("bkmn"),
         }
 
     def test_of_the_administration(self, shown, paid, batch):

@@ -10,11 +10,13 @@ from merchants.api import signing
 from merchants.api.request_log import request_log
 from merchants.models import ApiKey, ApiRequest, AuditEntry, FailedCallCount
 from tests import orders
+from tests.addresses import is_asked
 from tests.clients import Credentials, InProcessClient, signed_headers
 from tests.dashboard.people import signed_in
 from tests.developer_site.test_pages import Audit
 from tests.factories import ApiKeyFactory
 from tests.kit.test_display_names import UNREADABLE
+from tests.logged_calls import logged_call
 
 pytestmark = pytest.mark.django_db
 
@@ -120,7 +122,7 @@ class TestKeys:
 
         answer = stale.post(NEW, {"name": "x", "access": "full"})
 
-        assert answer["Location"].startswith("/dashboard/confirm/")
+        assert is_asked(answer)
 
     def test_escape_names(self, developer):
         create(developer, name="<script>alert(1)</script>")
@@ -131,24 +133,14 @@ class TestKeys:
 class TestRequests:
     @pytest.fixture
     def calls(self, ada, bisi):
-        def call(business, **fields):
-            given = {
-                "business": business,
-                "key": ada.public_id,
-                "request_id": "r-1",
-                "method": "GET",
-                "target": "/api/banks",
-                "status": 200,
-                "milliseconds": 3,
-                "at": timezone.now(),
-                **fields,
-            }
-            return ApiRequest.objects.create(**given)
-
-        call(ada.business)
-        call(ada.business, request_id="r-2", status=400, code="invalid_request", target="/api/payments")
-        call(ada.business, request_id="r-3", status=503, code="rail_unavailable", target="/api/payments/<b>x")
-        call(bisi.business, request_id="r-4")
+        logged_call(ada.business)
+        logged_call(
+            ada.business, request_id="r-2", status=400, code="invalid_request", target="/api/payments"
+        )
+        logged_call(
+            ada.business, request_id="r-3", status=503, code="rail_unavailable", target="/api/payments/<b>x"
+        )
+        logged_call(bisi.business, request_id="r-4")
 
     @pytest.mark.parametrize(
         ("query", "found"),
@@ -316,6 +308,13 @@ class TestChecker:
     def test_shows_an_error_for_malformed_input(self, developer, form):
         assert developer.post(CHECKER, form).status_code == 200
 
+    def test_fields_with_errors_keep_their_hints(self, developer):
+        page = developer.post(CHECKER, {"method": "GET", "target": "x" * 3000}).content.decode()
+
+        for field in ("target", "headers"):
+            assert f'aria-describedby="id_{field}-error id_{field}-hint"' in page
+            assert f'<div id="id_{field}-error" role="alert">' in page
+
 
 class TestObjects:
     """A request leads to the object that it made or read, and the object to its request."""
@@ -339,8 +338,7 @@ class TestObjects:
         page = developer.get(REQUESTS).content.decode()
 
         for address, reference in zip(made, ["order-1", "check-1", "account-1"], strict=True):
-            assert f'href="{address}"><bdi>/api/' in page
-            assert f"<bdi>{reference}</bdi>" in page
+            assert f'href="{address}"><bdi>{reference}</bdi></a>' in page
 
     def test_are_named_by_the_filter(self, developer, made):
         names = ["Payment order-1", "Card check check-1", "Virtual account account-1"]
@@ -354,7 +352,8 @@ class TestObjects:
             key = address.split("/")[3]
             page = developer.get(address).content.decode()
 
-            assert f'href="{REQUESTS}?object={key}"' in page
+            call = ApiRequest.objects.get(object_id=key)
+            assert f'href="{REQUESTS}{call.pk}/"' in page
             listed = developer.get(f"{REQUESTS}?object={key}").content.decode()
             assert listed.count('class="table__link"') == 1
             assert f'href="{address}"' in listed

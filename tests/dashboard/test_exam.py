@@ -55,6 +55,16 @@ def test_warns_before_the_button_that_no_such_payment_exists(browser, endpoint):
     assert "data-exam" not in page
 
 
+def test_is_of_the_endpoint_that_the_address_names(browser, endpoint, ada):
+    second = make_endpoint(business=ada.business, number=1, url="http://127.0.0.1:9/second")
+
+    page = text_of(browser.get(f"{PAGE}?endpoint={second.public_id}"))
+    browser.post(PAGE, {"endpoint": second.public_id})
+
+    assert second.url in page
+    assert Exam.objects.get().endpoint_number == 1
+
+
 def test_starts_an_exam_and_shows_it_without_javascript(browser, endpoint):
     page = text_of(browser.post(PAGE, follow=True))
 

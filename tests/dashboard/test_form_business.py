@@ -13,11 +13,13 @@ from django.utils import timezone
 from dashboard.memberships import FORM_BUSINESS, SELECTED
 from dashboard.models import SavedView
 from merchants.models import Invitation, Member
+from payments.models import Beneficiary, SettlementAccount
 from tests.addresses import MEMBERS, RULES
 from tests.dashboard.addresses import filled_form, filled_path
 from tests.dashboard.people import signed_in
 from tests.dashboard.test_authorisation import SWITCHER, here, members  # noqa: F401  (fixtures)
 from tests.factories import MemberFactory
+from tests.settlement_accounts import ACCOUNT
 from virtual_accounts.models import VirtualAccount
 from webhooks.exams import exams
 from webhooks.exams.exam import ExamAnswer
@@ -32,13 +34,22 @@ FURTHER_PAGES = [
     "dashboard/payments/?status=failed",  # whose filter can be saved
     "dashboard/views/{view}/",
     "dashboard/settings/",
+    "dashboard/settings/payments/",
 ]
 PAGES_OF_STATES = [
     "dashboard/virtual-accounts/{account}/",
+    "dashboard/payouts/beneficiaries/{beneficiary}/",
+    "dashboard/settings/settlement-account/",
+    "dashboard/webhooks/deliveries/",
     "dashboard/webhooks/deliveries/{delivery}/",
     "dashboard/webhooks/replay/?state=dead&since=2020-01-01&until=2099-01-01",
     "dashboard/webhooks/exam/",
 ]
+# Shown by batches in other states than the one that is visited.
+OF_OTHER_BATCHES = {
+    f"dashboard/payouts/batches/<uuid:batch_id>/{rest}"
+    for rest in ("decide/", "items/<uuid:item_id>/", "retry/")
+}
 
 
 class Forms(HTMLParser):
@@ -116,23 +127,30 @@ class TestForms:
             exam.pk, {each.number: ExamAnswer(204, "", 1.0) for each in exam.all_requests}, now=timezone.now()
         )
         VirtualAccount.objects.update(status=VirtualAccount.Status.INACTIVE, deactivated_at=timezone.now())
+        Beneficiary.objects.update(blocked_at=timezone.now())
+        SettlementAccount.objects.update(
+            **ACCOUNT, since=timezone.now(), paused_at=timezone.now(), pause_reason="Closed account"
+        )
         found += forms_on(owner, [f"/{page.format_map(here)}" for page in PAGES_OF_STATES])
 
-        assert {route for route, _ in found} == ACTIONS
+        assert {route for route, _ in found} == ACTIONS - OF_OTHER_BATCHES
         assert {hidden.get(FORM_BUSINESS) for _, hidden in found} == {str(ada.business_id)}
 
-    @pytest.mark.parametrize("route", sorted(ACTIONS))
-    def test_change_nothing_in_another_business(self, route, owner, ada, bisi, here):  # noqa: F811
+    def test_change_nothing_in_another_business(self, subtests, owner, ada, bisi, here):  # noqa: F811
         select(owner, bisi.business)
-        path, form = filled_path(route, here), filled_form(route, here)
         before = rows()
 
-        for named in ({FORM_BUSINESS: str(ada.business_id)}, {}, {FORM_BUSINESS: "nonsense"}):
-            response = owner.post(path, form | named)
+        for route in sorted(ACTIONS):
+            path, form = filled_path(route, here), filled_form(route, here)
+            for named in ({FORM_BUSINESS: str(ada.business_id)}, {}, {FORM_BUSINESS: "nonsense"}):
+                with subtests.test(route, named=named):
+                    response = owner.post(path, form | named)
 
-            assert response.status_code == 409, named
-            assert "You have switched to <bdi>Bisi Bikes</bdi>. Nothing was changed." in text(response)
-            assert rows() == before
+                    assert response.status_code == 409
+                    assert "You have switched to <bdi>Bisi Bikes</bdi>. Nothing was changed." in text(
+                        response
+                    )
+            assert rows() == before, route
 
 
 class TestBusinessOfForm:

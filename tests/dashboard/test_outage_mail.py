@@ -73,6 +73,17 @@ class TestMail:
         assert "accepted at 1 January 2026, 12:31 UTC" in mailoutbox[-1].body
         assert not OpenOutage.objects.exists()
 
+    def test_is_not_sent_again_if_another_url_fails_too(self, mailoutbox):
+        endpoint = failing_endpoint()
+        mail(HALF_HOUR)
+        Endpoint.objects.update(url_changed_at=NOON + HALF_HOUR + MINUTE)
+        record(acquire(at=NOON + 2 * HALF_HOUR), FAILED, at=NOON + 2 * HALF_HOUR)
+
+        assert [mail(2 * HALF_HOUR + MINUTE), mail(4 * HALF_HOUR)] == [0, 0]
+        succeed(endpoint, 5 * HALF_HOUR)
+        assert mail(5 * HALF_HOUR + MINUTE) == 1
+        assert "accepts events again" in mailoutbox[-1].subject
+
     def test_is_sent_again_for_the_next_outage(self, mailoutbox):
         endpoint = failing_endpoint()
         mail(HALF_HOUR)
@@ -115,7 +126,7 @@ class TestMail:
     def test_is_retried_after_the_mail_server_failed(self, mailoutbox, monkeypatch):
         failing_endpoint()
         with monkeypatch.context() as patched:
-            patched.setattr(outage_mail, "send_mail", _raise)
+            patched.setattr("kit.mail.send_mail", _raise)
             assert mail(HALF_HOUR) == 0
 
         assert [mail(HALF_HOUR + MINUTE), mail(HALF_HOUR + outage_notices.LEASE)] == [0, 1]
@@ -123,9 +134,7 @@ class TestMail:
     def test_is_sent_outside_the_transaction(self, mailoutbox, monkeypatch):
         failing_endpoint()
         depths = []
-        monkeypatch.setattr(
-            outage_mail, "send_mail", lambda *args: depths.append(len(connection.savepoint_ids))
-        )
+        monkeypatch.setattr("kit.mail.send_mail", lambda *args: depths.append(len(connection.savepoint_ids)))
         before = len(connection.savepoint_ids)
         mail(HALF_HOUR)
 
@@ -144,8 +153,8 @@ class TestRace:
         outage_mail.mail_due(now=NOON + MINUTE)
         read = outage_notices.outage_of
 
-        def slow(business_id):
-            found = read(business_id)
+        def slow(*endpoint):
+            found = read(*endpoint)
             time.sleep(0.5)
             return found
 

@@ -7,16 +7,20 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from dashboard.ui.figures import NO_PAST, Change
 from dashboard.ui.lists.list_totals import Count
+from disputes.models import Dispute
 from merchants.models import Business
 from payments.models import Transaction
 from tests import orders
-from tests.dashboard.people import signed_in
 from tests.developer_site.test_pages import Audit
+from tests.disputed import disputed
 from tests.factories import ApiKeyFactory
+from tests.links import link_of
 from tests.settling import decide, settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
+from tests.wallets import fill_wallet
 from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
 from webhooks.models import Attempt, Delivery, Endpoint, OpenOutage
 
@@ -50,7 +54,7 @@ class TestFigures:
         assert figures.volume == [("NGN", 121_500), ("USD", 999)]
         assert (figures.succeeded, figures.finished) == (4, 5)
         assert (figures.pending, figures.failed) == (1, 1)
-        assert figures.success_rate == "80.0%"
+        assert figures.success_rate == 800
         assert "<small>NGN</small> 1,215.00" in page(browser)
 
     @pytest.mark.parametrize(("days", "volume"), [(7, 500), (30, 1_100), (90, 1_900)])
@@ -130,6 +134,7 @@ class TestUntrustedText:
 
 
 def attempted(delivery, at, *, number=1, error="", ms=10.0):
+    Delivery.objects.filter(pk=delivery.pk).update(attempts_made=number)
     return Attempt.objects.create(
         delivery=delivery,
         number=number,
@@ -190,6 +195,12 @@ class TestWebhook:
 
         assert "Healthy</span>" in page(browser)
         assert "failing" not in page(browser)
+
+    def test_is_not_tried_before_the_first_attempt(self, browser, ada):
+        make_endpoint(business=ada.business)
+
+        assert "Not tried yet</span>" in page(browser)
+        assert "Healthy</span>" not in page(browser)
 
     def test_knows_an_outage_that_is_older_than_its_attempts(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
@@ -254,6 +265,17 @@ class TestAttention:
         assert item.why.startswith(f"Meant for {money.transfer.session.payment.reference}. ")
         assert item.address == f"/dashboard/virtual-accounts/unapplied/{money.pk}/"
 
+    def test_counts_disputes_that_need_a_response(self, browser, ada, bisi, now):
+        for business in (ada.business, ada.business, bisi.business):
+            first = disputed(captured_payment(business=business, now=now))
+        Dispute.objects.filter(pk=first.pk).update(respond_by=now)  # of the other business
+
+        (item,) = overview(browser).attention
+
+        assert item.what == "2 disputes need a response"
+        assert item.until == Dispute.objects.of(ada.business).earliest("respond_by").respond_by
+        assert len(browser.get(item.address).context["page"].rows) == 2
+
     def test_counts_settlements_that_wait_for_approval(self, browser, ada, bisi, now):
         for business in (ada.business, bisi.business):
             captured_payment(business=business, now=now)
@@ -266,16 +288,6 @@ class TestAttention:
         assert item.what == "1 settlement waits for approval"
         assert f"/dashboard/settlements/{mine.pk}/" in listed
         assert self.items(browser) == []
-
-    def test_names_a_payout_that_waits_for_a_confirmed_identity(self, ada_member):
-        client = signed_in(ada_member.user, fresh=False)
-        client.post("/dashboard/payouts/new/", {"step": "confirmed", "reference": "p-1", "amount": "25"})
-
-        shown = page(client)
-
-        assert "A payout waits for your confirmation" in shown
-        assert 'href="/dashboard/confirm/form/"' in shown
-        assert "A payout waits" not in page(signed_in(ada_member.user))
 
     def test_counts_held_deliveries(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business, enabled=False)
@@ -325,25 +337,29 @@ class TestFirstSteps:
         shown = page(browser)
 
         assert not overview(browser).first_steps.all_done
-        assert f"sign_request GET /api/banks --api-key {ada.public_id}" in shown
+        assert 'href="/dashboard/payment-links/new/">Create payment link' in shown
         assert "Set up webhooks" in shown
         assert "No transactions yet" in shown
-        assert shown.count("To do:") == 4
+        assert shown.count("To do:") == 5
 
     def test_are_checked_when_done(self, browser, api, ada, now):
         def done():
             steps = overview(browser).first_steps
-            return [steps.has_called, steps.has_paid, steps.has_webhook, steps.has_delivered]
+            return [
+                steps.has_link, steps.has_paid, steps.has_called, steps.has_webhook, steps.has_delivered
+            ]  # fmt: skip
 
-        assert done() == [False, False, False, False]
+        assert done() == [False, False, False, False, False]
+        link_of(ada.business, now=now)
+        assert done() == [True, False, False, False, False]
         api.get("/api/banks")
-        assert done() == [True, False, False, False]
+        assert done() == [True, False, True, False, False]
         api.post("/api/payments", orders.card_payment())
-        assert done() == [True, True, False, False]
+        assert done() == [True, True, True, False, False]
         endpoint = make_endpoint(business=ada.business)
-        assert done() == [True, True, True, False]
+        assert done() == [True, True, True, True, False]
         make_deliveries(endpoint, 1, state=Delivery.State.DELIVERED, delivered_at=now)
-        assert done() == [True, True, True, True]
+        assert done() == [True, True, True, True, True]
         assert "First steps" not in page(browser)
 
 
@@ -381,14 +397,19 @@ class TestStats:
 
         volume, payments, rate, _ = browser.get("/dashboard/?days=7").context["overview"].stats
 
-        assert (volume.value, volume.change, volume.direction, volume.note) == (
-            "600.00",
-            "↑ 50.0%",
-            "up",
-            "from NGN 400.00",
-        )
-        assert (payments.value, payments.change, payments.note) == ("3", "↑ 2", "from 1")
-        assert (rate.value, rate.change, rate.direction) == ("66.7%", "↓ 33.3 pts", "down")
+        assert (volume.value, volume.change) == ("600.00", Change("↑ 50.0%", "up", "from NGN 400.00"))
+        assert (payments.value, payments.change) == ("3", Change("↑ 2", "up", "from 1"))
+        assert (rate.value, rate.change) == ("66.7%", Change("↓ 33.3 pts", "down", "from 100.0%"))
+
+    def test_compare_the_balance_with_the_day_before_the_period(self, browser, ada, now):
+        fill_wallet(ada.business, 50_000, at=now - timedelta(days=20))
+        fill_wallet(ada.business, 30_000, at=now)
+
+        changes = [
+            browser.get(f"/dashboard/?days={days}").context["overview"].stats[3].change for days in (7, 30)
+        ]
+
+        assert changes == [Change("↑ NGN 300.00", "up", "from NGN 500.00"), NO_PAST]
 
     def test_of_ninety_days_have_no_period_before(self, browser, ada, now):
         captured_payment(business=ada.business, now=now - timedelta(days=100))
@@ -396,7 +417,8 @@ class TestStats:
 
         shown = browser.get("/dashboard/?days=90").context["overview"]
 
-        assert [each.change for each in shown.stats] == [""] * 4
+        assert [each.change for each in shown.stats[:3]] == [NO_PAST] * 3
+        assert browser.get("/dashboard/?days=90").content.decode().count("Nothing earlier to compare") == 4
         assert shown.volume_chart.past == ""
 
     def test_link_to_what_they_count(self, browser, ada, now):

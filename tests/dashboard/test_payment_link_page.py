@@ -92,8 +92,18 @@ class TestFunnel:
         assert "90 days 37 2 5% 1 50%" in page
         assert "1 of 20 19 left" in page
 
+    def test_draws_the_last_month_to_scale(self, browser, link, now):
+        LinkDay.objects.create(link=link, day=now.astimezone(UTC).date(), opened=4)
+        pay_by_card(begin(link))
+        begin(link)
+
+        page = browser.get(f"{LINKS}{link.pk}/").content.decode()
+
+        heights = re.findall(r'funnel__now" y="(\d+)" width="100" height="(\d+)"', page)
+        assert heights == [("0", "100"), ("50", "50"), ("75", "25")]
+
     def test_says_when_there_are_more_payments_than_it_reads(self, browser, link, monkeypatch):
-        monkeypatch.setattr("dashboard.payment_links.funnel.MOST_COUNTED", 2)
+        monkeypatch.setattr("dashboard.payment_links.detail.funnel.MOST_COUNTED", 2)
         for _ in range(3):
             pay_by_card(begin(link))
 
@@ -101,6 +111,16 @@ class TestFunnel:
 
 
 class TestCheckouts:
+    def test_payer_has_one_row_with_the_last_attempt(self, browser, link):
+        checkout = begin(link, name="Amaka Nwosu")
+        pay_by_card(checkout, number=DECLINED_CARD)
+        paid = pay_by_card(checkout, attempt=1)
+
+        page = browser.get(f"{LINKS}{link.pk}/")
+
+        assert page.content.decode().count(">Amaka Nwosu<") == 1
+        assert re.search(rf"{paid.card_last4} · 2 attempts", text_of(page))
+
     def test_page_shows_payers_and_answers(self, browser, ada, now):
         link = link_of(ada.business, now=now, custom_fields=[SIZE])
         paid = pay_by_card(begin(link, name="Amaka Nwosu", answers={"size": "M", "colour": "red"}))
@@ -184,7 +204,7 @@ class TestEndingAnAttempt:
         )
 
     def test_is_possible_for_every_waiting_transfer(self, browser, link, monkeypatch):
-        monkeypatch.setattr("dashboard.payment_links.attempt_views.SIZE", 3)
+        monkeypatch.setattr("dashboard.payment_links.checkouts.attempt_views.SIZE", 3)
         waiting = [pay_by_transfer(begin(link, network=f"192.0.2.{number}")) for number in range(4)]
         pay_by_card(begin(link), number=CHALLENGED_CARD)
         listed = f"{LINKS}{link.pk}/attempts/"

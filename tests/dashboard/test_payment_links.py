@@ -17,6 +17,7 @@ from payments.models import PaymentLink, Transaction
 from payments.services.links import links
 from tests import orders
 from tests.links import CHANGED_LINK, NEW_LINK, link_of
+from virtual_accounts.models import VirtualAccount
 
 pytestmark = pytest.mark.django_db
 
@@ -233,6 +234,48 @@ class TestForm:
 
         assert errors(answer) == {"slug": ["This slug is taken. Choose another one."]}
         assert orders.GOOD_CARD not in answer.content.decode()
+
+    def test_preview_shows_the_offer_and_creates_nothing(self, browser, ada):
+        given = NEW_LINK | {"title": "Ankara, 6 yards", "amount": "48500", "step": "preview"}
+
+        page = words(browser.post(NEW, given))
+
+        assert f"{ada.business.name} Ankara, 6 yards NGN 48,500.00 Continue" in page
+        assert not PaymentLink.objects.exists()
+
+    def test_preview_waits_for_a_valid_amount(self, browser):
+        page = words(browser.post(NEW, {"title": "Ankara", "amount": "1.2.3", "step": "preview"}))
+
+        assert "Ankara Amount Continue" in page
+        assert "Check what you entered" not in page
+
+    @pytest.mark.parametrize(
+        ("changes", "is_open"),
+        [
+            ({"title": ""}, False),
+            ({"title": "", "success_message": "See you"}, True),
+            ({"redirect_url": "thanks"}, True),
+            ({"title": "", "label_1": "Size"}, True),
+        ],
+    )
+    def test_more_options_are_open_when_something_is_entered_there(self, browser, changes, is_open):
+        page = browser.post(NEW, NEW_LINK | changes).content.decode()
+
+        assert ('<details class="fold fold--section" open>' in page) is is_open
+
+    def test_offers_active_dynamic_accounts_of_the_business(self, browser, api, other_api):
+        def made(client, order):
+            return client.post("/api/virtual-accounts", order).json()["id"]
+
+        mine = made(api, orders.dynamic_account(reference="mine"))
+        off = made(api, orders.dynamic_account(reference="off"))
+        VirtualAccount.objects.filter(pk=off).update(status="inactive", deactivated_at=timezone.now())
+        others = [off, made(api, orders.static_account()), made(other_api, orders.dynamic_account())]
+
+        page = browser.get(NEW).content.decode()
+
+        assert f'<option value="{mine}">mine (NGN)</option>' in page
+        assert [each for each in others if each in page] == []
 
 
 class TestChange:

@@ -1,12 +1,15 @@
 """Actions on a payment: capture, void, cancel, refund."""
 
+import re
+from html import unescape
+
 import pytest
 
 from merchants.models import AuditEntry
 from payments.models import CardOperation, Transaction
 from tests import orders
 from tests.clients import Credentials, InProcessClient
-from tests.transactions import authorised_payment, captured_payment, challenged_payment
+from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 
 pytestmark = pytest.mark.django_db
 
@@ -179,3 +182,44 @@ class TestRefundOfATransferPayment:
         assert "Bisi Ade, 0000000097, Guaranty Trust Bank" in shown
         assert "next query to the bank" in shown
         assert "NGN 1.00 pending" in shown
+
+
+def test_list_has_a_tab_of_mismatches_and_says_how_much_was_wrong(browser, ada):
+    short, long = (
+        paid_by_transfer(ada, amount=amount, sender_name="Bisi Ade") for amount in (40_000, 50_100)
+    )
+    paid_by_transfer(ada, sender_name="Bisi Ade")
+
+    answer = browser.get(PAYMENTS, {"status": "mismatch"})
+
+    assert {row.pk for row in answer.context["page"].rows} == {short.pk, long.pk}
+    page = answer.content.decode()
+    assert "NGN 100.00 too little" in page
+    assert "NGN 1.00 too much" in page
+
+
+@pytest.mark.parametrize(
+    ("amount", "texts"),
+    [
+        (150_051, ["there isn't enough money on the card", "Trying again helps when there is money"]),
+        (150_041, ["The card was reported lost.", "Trying this card again does not help."]),
+    ],
+)
+def test_failed_payment_says_where_the_cause_is_and_offers_a_new_link(browser, ada, now, amount, texts):
+    payment = start(orders.card_payment(amount=amount), business=ada.business, now=now)
+
+    page = unescape(browser.get(f"{PAYMENTS}{payment.pk}/").content.decode())
+
+    assert all(text in page for text in texts)
+    address = re.search(r'href="([^"]+instead_of=[^"]+)"', page)[1]
+    proposed = browser.get(address).context["form"]
+    assert (proposed["amount"].value(), proposed["currency"].value()) == (f"1500.{amount % 100}", "NGN")
+    assert proposed["title"].value() == f"Payment {payment.reference}"
+
+
+def test_new_link_proposes_nothing_of_another_business(browser, bisi, now):
+    payment = start(orders.card_payment(), business=bisi.business, now=now)
+
+    form = browser.get(f"/dashboard/payment-links/new/?for=one&instead_of={payment.pk}").context["form"]
+
+    assert not form["title"].value()

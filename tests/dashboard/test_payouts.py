@@ -1,14 +1,31 @@
 """Payouts in the dashboard: the form for a new payout, and returned payouts in the list."""
 
+import csv
+import io
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
-from payments.models import Transaction
-from payments.rules.sandbox_triggers import LOST_ANSWER_ACCOUNT
-from payments.services.payouts import payout_returns
+from dashboard.ui.figures import Change
+from merchants.models import AuditEntry
+from payments.models import Beneficiary, PayoutControls, Tariff, Transaction
+from payments.rules.sandbox_triggers import (
+    LOST_ANSWER_ACCOUNT,
+    OTHER_NAME_ACCOUNT,
+    SILENT_ACCOUNT,
+    UNKNOWN_ACCOUNT,
+)
+from payments.services import fee_rules
+from payments.services.payouts import payout_returns, waiting_payouts
 from tests import orders
+from tests.batches import completed_batch
+from tests.beneficiaries import beneficiary_of
+from tests.factories import MemberFactory
+from tests.payout_controls import waiting_payout
 from tests.settling import STAFF
 from tests.transactions import captured_payment, start
+from tests.wallets import fill_wallet
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +41,35 @@ PAYOUT_FORM = {
 }
 
 
+CONFIRMED = {"step": "confirmed"}
 CUSTOMER = {"name": "Ada Obi", "bank_code": "058"}
+
+
+class TestFigures:
+    def test_compare_with_the_days_before(self, browser, ada, now):
+        fill_wallet(ada.business, 10_000_000, at=now - timedelta(days=50))
+        for amount, days in ((400_00, 40), (600_00, 1)):
+            start(orders.payout(amount=amount), business=ada.business, now=now - timedelta(days=days))
+        lost = CUSTOMER | {"account_number": LOST_ANSWER_ACCOUNT}
+        start(orders.payout(amount=700_00, customer=lost), business=ada.business, now=now)
+
+        sent, in_flight, available = browser.get(PAYOUTS).context["figures"]
+
+        assert (sent.value, sent.note) == ("600.00", "1 payout")
+        assert sent.change == Change("↑ 50.0%", "up", "from NGN 400.00")
+        assert in_flight.change.direction == ""  # neither good nor bad
+        assert in_flight.value > "700.00"  # with the fee
+        assert available.change.direction == "down"
+        assert available.change.note.startswith("from NGN 99,")
+
+    def test_are_absent_without_payouts(self, browser, ada):
+        assert browser.get(PAYOUTS).context["figures"] == []
+
+    def test_count_nothing_of_another_business(self, other_browser, ada, bisi, now):
+        fill_wallet(ada.business, 10_000_000)
+        start(orders.payout(), business=ada.business, now=now)
+
+        assert other_browser.get(PAYOUTS).context["figures"] == []
 
 
 class TestNewPayout:
@@ -35,7 +80,7 @@ class TestNewPayout:
             "amount": "₦2,500.50",
         }
 
-        browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | pasted | {"step": "confirmed"})
+        browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | pasted | CONFIRMED)
 
         payout = Transaction.objects.get()
         assert (payout.customer_name, payout.account_number, payout.amount) == (
@@ -44,6 +89,65 @@ class TestNewPayout:
             250_050,
         )
 
+    def test_offers_saved_beneficiaries_and_says_what_is_available(self, browser, ada):
+        saved = beneficiary_of(ada.business, name="Bisi Alabi")
+
+        shown = browser.get(f"{PAYOUTS}new/").content.decode()
+
+        assert f'<option value="{saved.reference}">Bisi Alabi · ' in shown
+        fill_wallet(ada.business, 250_000)
+        assert "NGN 2,500.00</b>" in browser.get(f"{PAYOUTS}new/").content.decode()
+
+    def test_looks_the_holder_up_before_the_rest_is_entered(self, browser, ada):
+        form = {
+            "step": "lookup",
+            "bank_code": "058",
+            "account_number": OTHER_NAME_ACCOUNT,
+            "narration": "Rent",
+        }
+
+        shown = browser.post(f"{PAYOUTS}new/", form).content.decode()
+
+        assert "Sandbox Account 0095" in shown
+        assert "Another name" not in shown
+        assert 'value="Rent"' in shown
+        assert "aria-invalid" not in shown
+        compared = browser.post(f"{PAYOUTS}new/", form | {"name": "Ada Obi"}).content.decode()
+        assert "Another name" in compared
+        unknown = browser.post(f"{PAYOUTS}new/", form | {"account_number": UNKNOWN_ACCOUNT}).content.decode()
+        assert "Guaranty Trust Bank has no account with this number." in unknown
+        missing = browser.post(f"{PAYOUTS}new/", {"step": "lookup"})
+        assert set(missing.context["form"].errors) == {"bank_code", "account_number"}
+        assert not Transaction.objects.exists()
+
+    def test_says_what_is_left_of_the_limit_of_the_day(self, browser, ada):
+        fill_wallet(ada.business, 250_000)
+        assert "left of today" not in browser.get(f"{PAYOUTS}new/").content.decode()
+        PayoutControls.objects.create(
+            business=ada.business, per_day={"NGN": 900_000}, caps={"per_day": {"NGN": 800_000}}
+        )
+        browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | CONFIRMED)
+
+        shown = browser.get(f"{PAYOUTS}new/").content.decode()
+
+        assert "NGN 5,499.50</b> left of today" in shown
+
+    def test_saves_the_beneficiary_once_if_asked(self, browser, ada):
+        review = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "review", "is_saved": "on"})
+        assert 'name="is_saved" value="True"' in review.content.decode()
+        assert not Beneficiary.objects.exists()
+
+        for reference in ("by-hand-1", "by-hand-2"):
+            form = PAYOUT_FORM | CONFIRMED | {"is_saved": "True", "reference": reference}
+            browser.post(f"{PAYOUTS}new/", form)
+
+        saved = Beneficiary.objects.get()
+        assert (saved.name, saved.account_number, saved.verification) == ("Ada Obi", "0123456789", "verified")
+        browser.post(
+            f"{PAYOUTS}new/", PAYOUT_FORM | CONFIRMED | {"reference": "by-hand-3", "is_saved": "False"}
+        )
+        assert Beneficiary.objects.count() == 1
+
     def test_shows_bank_fee_and_total_first(self, browser, ada):
         shown = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "review"}).content.decode()
 
@@ -51,9 +155,91 @@ class TestNewPayout:
             assert word in shown
         assert not Transaction.objects.exists()
 
+    def test_shows_the_name_that_the_bank_has(self, browser, ada):
+        shown = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "review"}).content.decode()
+
+        assert "Guaranty Trust Bank says:" in shown
+        assert "Name matches" in shown
+        assert 'type="checkbox"' not in shown
+
+    @pytest.mark.parametrize(
+        ("account_number", "warning", "tick"),
+        [
+            (OTHER_NAME_ACCOUNT, "Another name", "Pay the account of"),
+            (
+                SILENT_ACCOUNT,
+                "Guaranty Trust Bank didn",
+                "Pay this account without the bank",
+            ),
+        ],
+    )
+    def test_needs_a_tick_unless_the_bank_confirms_the_name(
+        self, browser, ada, account_number, warning, tick
+    ):
+        form = PAYOUT_FORM | {"account_number": account_number, "step": "confirmed"}
+
+        for accepted in ("", "on", "verified"):
+            answer = browser.post(f"{PAYOUTS}new/", form | {"accepted": accepted})
+            shown = answer.content.decode()
+
+            assert warning in shown
+            assert tick in shown
+            assert "Tick the box to pay this account." in shown
+        assert not Transaction.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("account_number", "recorded"),
+        [
+            (OTHER_NAME_ACCOUNT, {"accepted": "name_differs", "account_name": "Sandbox Account 0095"}),
+            (SILENT_ACCOUNT, {"accepted": "unverified", "account_name": ""}),
+        ],
+    )
+    def test_says_in_the_audit_log_what_the_tick_accepted(self, browser, ada, account_number, recorded):
+        form = PAYOUT_FORM | CONFIRMED | {"account_number": account_number}
+
+        browser.post(f"{PAYOUTS}new/", form | {"accepted": recorded["accepted"]})
+
+        assert Transaction.objects.get().account_number == account_number
+        assert recorded.items() <= AuditEntry.objects.get(action="payout.asked").after.items()
+
+    def test_of_an_account_that_the_bank_does_not_have_is_refused(self, browser, ada):
+        form = PAYOUT_FORM | {"account_number": UNKNOWN_ACCOUNT, "step": "review"}
+
+        shown = browser.post(f"{PAYOUTS}new/", form).content.decode()
+
+        assert "Guaranty Trust Bank has no account with this number." in shown
+        assert not Transaction.objects.exists()
+
+    def test_shows_stamp_duty_and_that_salaries_have_none(self, browser, ada):
+        tariff = Tariff(business=ada.business, flow="payout", currency="NGN", fixed=1_000)
+        tariff.stamp_duty, tariff.stamp_duty_from = 5_000, 250_000
+        fee_rules.agree(tariff, actor=STAFF, now=timezone.now())
+
+        def shown(**changes):
+            form = PAYOUT_FORM | {"step": "review"} | changes
+            return browser.post(f"{PAYOUTS}new/", form).content.decode()
+
+        assert "<dt>Stamp duty</dt><dd>NGN 50.00</dd>" in shown()
+        assert "NGN 2,560.50" in shown()
+        salary = shown(purpose="salary")
+        assert "<dt>Stamp duty</dt><dd>None: salaries are exempt</dd>" in salary
+        assert "NGN 2,510.50" in salary
+        assert "Stamp duty" not in shown(amount="2,499.99")
+
+    def test_keeps_its_purpose_in_pages_and_exports(self, browser, ada):
+        browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | CONFIRMED | {"purpose": "supplier"})
+
+        payout = Transaction.objects.get()
+        assert "<dt>Purpose</dt><dd>Supplier</dd>" in browser.get(f"{PAYOUTS}{payout.pk}/").content.decode()
+        content = b"".join(browser.get(f"{PAYOUTS}export.csv").streaming_content).decode("utf-8-sig")
+        (row,) = csv.DictReader(io.StringIO(content))
+        assert row["purpose"] == "supplier"
+        head = content.splitlines()[0].split(",")
+        assert len(head) == len(set(head))
+
     def test_pays_once_if_confirmed_twice(self, browser, ada):
         for _ in range(2):
-            answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed"}, follow=True)
+            answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | CONFIRMED, follow=True)
 
         payout = Transaction.objects.get()
         assert (payout.amount, payout.status) == (250_050, "success")
@@ -70,7 +256,7 @@ class TestNewPayout:
         ],
     )
     def test_shows_errors(self, browser, ada, field, value):
-        answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed", field: value})
+        answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | CONFIRMED | {field: value})
 
         assert field in answer.context["form"].errors
         assert not Transaction.objects.exists()
@@ -88,7 +274,7 @@ class TestNewPayout:
     def test_rejects_a_used_reference(self, browser, ada, now):
         captured_payment(business=ada.business, now=now, reference="by-hand-1")
 
-        answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "confirmed"})
+        answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | CONFIRMED)
 
         assert "This reference was already used for a different request." in answer.content.decode()
 
@@ -135,6 +321,41 @@ def movements(browser, payout):
 
 
 class TestPayoutPage:
+    def shown(self, browser, payout):
+        return browser.get(f"{PAYOUTS}{payout.pk}/").content.decode()
+
+    def test_has_the_banks_reference_and_help_for_a_wrong_account(self, browser, ada, now):
+        payout = start(orders.payout(), business=ada.business, now=now)
+
+        shown = self.shown(browser, payout)
+
+        assert payout.acquirer_transaction_id
+        assert f'data-copy="{payout.acquirer_transaction_id}"' in shown
+        assert "Sent to the wrong account?" in shown
+        assert f'bank reference <b class="mono">{payout.acquirer_transaction_id}</b>' in shown
+        assert "It may not come back." in shown
+
+    def test_of_a_failed_payout_has_no_help_for_a_wrong_account(self, browser, ada, now):
+        failed = start(orders.payout(amount=250_051), business=ada.business, now=now)
+
+        assert "Sent to the wrong account?" not in self.shown(browser, failed)
+
+    def test_names_who_approved_it(self, browser, ada, now):
+        payout = waiting_payout(ada.business)
+        checker = MemberFactory(business=ada.business, role="finance").user
+        waiting_payouts.approve(payout.pk, user=checker, actor=STAFF, now=now)
+
+        assert f"<dt>Approved by</dt>\n      <dd><bdi>{checker.email}</bdi>" in self.shown(browser, payout)
+
+    def test_links_its_batch_and_names_who_approved_that(self, browser, ada):
+        batch = completed_batch(ada.business)
+        payout = batch.items.first().payout
+
+        shown = self.shown(browser, payout)
+
+        assert f'href="{PAYOUTS}batches/{batch.pk}/"' in shown
+        assert f"<dd><bdi>{batch.released_by}</bdi>" in shown
+
     def test_sums_up_a_failed_payout_as_it_does_others(self, browser, ada, now):
         failed = start(orders.payout(amount=10_051), business=ada.business, now=now)
 

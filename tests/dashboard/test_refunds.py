@@ -5,6 +5,7 @@ import re
 import pytest
 
 from merchants.api.request_log import request_log
+from merchants.models import ApiRequest
 from payments.models import CardOperation
 from payments.services.refunds import refunds
 from tests import orders
@@ -135,4 +136,5 @@ class TestLinks:
 
         assert f'href="{REFUNDS}{refund}/"' in browser.get("/dashboard/developers/requests/").content.decode()
         page = browser.get(f"{REFUNDS}{refund}/").content.decode()
-        assert f"/dashboard/developers/requests/?object={refund}" in related(page)
+        call = ApiRequest.objects.get(object_id=refund)
+        assert f"/dashboard/developers/requests/{call.pk}/" in related(page)

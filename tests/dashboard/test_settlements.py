@@ -2,15 +2,20 @@
 
 import csv
 import io
+import re
 from html import unescape
 
 import pytest
 from django.utils import timezone
 
-from kit.money.money import figures, money
-from payments.models import Transaction
+from kit.money.money import MINUS, figures, money
+from payments.models import SettlementBatch, Tariff, Transaction
+from payments.services import fee_rules
+from tests import reserves
 from tests.developer_site.test_pages import Audit
-from tests.settling import decide, settle
+from tests.disputed import disputed, payment_of
+from tests.refunds import refund
+from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +110,82 @@ class TestBatch:
     @pytest.mark.parametrize("page", ["", "statement.csv"])
     def test_of_another_business_is_not_found(self, other_browser, batch, page):
         assert other_browser.get(f"{SETTLEMENTS}{batch.pk}/{page}").status_code == 404
+
+
+def amount_of(cell):
+    """Return the figure in a cell in minor units."""
+    text = re.sub(r"<[^>]*>|[A-Z,.\s]", "", cell)
+    return int(text.replace(MINUS, "-"))
+
+
+@pytest.fixture
+def everything(ada, api, settings):
+    """Three batches with fees, taxes, a refund, disputes, a reserve, and a debt carried from one to the next."""
+    settings.DISPUTE_FEES = {"NGN": 2_000}
+    terms = Tariff(business=ada.business, flow="card", currency="NGN", basis_points=150, tax_basis_points=750)
+    fee_rules.agree(terms, actor=STAFF, now=timezone.now())
+    reserves.agree(ada.business, reserve_basis_points=1_000, reserve_days=30)
+    kept, first = payment_of(api, amount=100_000), payment_of(api)
+    refund(api, kept.reference, amount=7_000)
+    later = payment_of(api)
+    disputed(first)
+    (paid,) = settle()
+    decide(paid, "approve", "release")
+    disputed(later)
+    payment_of(api, amount=1_000)
+    (owing,) = settle()
+    decide(owing, "approve", "release")
+    payment_of(api, amount=90_000)
+    settle()
+    return SettlementBatch.objects.order_by("pk")
+
+
+class TestSum:
+    def test_lines_of_a_settlement_add_up(self, browser, everything):
+        for batch in everything:
+            page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+            lines = re.findall(r'"sum__line[^"]*"><dt>(.*?)</dt>\s*<dd>(.*?)</dd>', page, re.DOTALL)
+            amounts = [amount_of(amount) for _, amount in lines]
+            total = next(place for place, (name, _) in enumerate(lines) if name.startswith("Net, "))
+
+            assert sum(amounts[:total]) == amounts[total] == batch.net
+            assert sum(-amount for amount in amounts[total + 1 :]) == batch.reserved
+            assert "Held for disputes" in page or not batch.disputes
+        assert [bool(batch.disputes) for batch in everything] == [True, True, False]
+        assert everything[0].taxes
+        assert everything[0].reserved
+        assert everything[2].brought_forward
+
+    def test_columns_of_the_statement_add_up(self, browser, everything):
+        for batch in everything:
+            page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+            (foot,) = re.findall(r"<tfoot>(.*?)</tfoot>", page, re.DOTALL)
+            cells = [amount_of(cell) for cell in re.findall(r'<td class="figure[^>]*>(.*?)</td>', foot)]
+            assert sum(cells[:-1]) == cells[-1] == batch.net
+
+    def test_columns_of_the_list_add_up(self, browser, everything):
+        page = text_of(browser, SETTLEMENTS)
+        (rows,) = re.findall(r"<tbody>(.*?)</tbody>", page, re.DOTALL)
+        for row in rows.split("<tr>")[1:]:
+            net, *_, count, gross = (cells := re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL))[:5]
+            assert amount_of(net) == amount_of(gross) + sum(amount_of(cell) for cell in cells[5:]), count
+
+    def test_items_of_disputes_name_their_case(self, browser, everything):
+        page = text_of(browser, f"{SETTLEMENTS}{everything[0].pk}/")
+        (item,) = everything[0].items.exclude(dispute_step=None)
+        dispute = item.dispute_step.dispute
+
+        (row,) = [row for row in page.split("<tr>") if f'href="/dashboard/disputes/{dispute.pk}/"' in row]
+
+        assert f"Dispute, <bdi>{dispute.case_number}</bdi>" in row
+        assert figures(-item.disputed, "NGN") in row
+        assert figures(item.net, "NGN") in row
+        assert "Visa" not in row
+
+    def test_names_disputes_in_exports(self, browser, everything):
+        answer = browser.get(f"{SETTLEMENTS}export.csv")
+        rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
+        assert sorted(row["disputes"] for row in rows) == ["0.00", "500.00", "500.00"]
 
 
 class TestUntrustedText:

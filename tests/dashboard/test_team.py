@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from allauth.usersessions.models import UserSession
@@ -14,6 +14,7 @@ from freezegun import freeze_time
 from merchants.models import AuditEntry, Business, Invitation, LimitSlot, Member, User
 from merchants.people import team
 from merchants.people.audit import Actor
+from payments.models import PayoutControls
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
 from tests.developer_site.test_pages import Audit
@@ -66,6 +67,10 @@ class TestInvitation:
         assert settings.PUBLIC_URL + mailed_link() in mail.outbox[-1].body
         assert shown not in page
         assert "chidi@example.com" in page
+
+    def test_ends_at_a_time_in_utc_wherever_the_business_is(self, owner, link):
+        until = Invitation.objects.get().expires_at.astimezone(UTC)
+        assert f"until {until:%-d %B %Y, %H:%M} UTC:" in mail.outbox[-1].body
 
     def test_is_stored_as_a_hash_only(self, link):
         assert link.split("/")[-2] not in str(
@@ -431,6 +436,17 @@ class TestRole:
 
 
 class TestRemoval:
+    def test_asks_first_who_loses_access(self, owner, ada):
+        member = MemberFactory(business=ada.business, user__email="chidi@example.com", role="finance")
+        address = f"/dashboard/team/{member.pk}/remove/"
+        assert f'href="{address}"' in owner.get(f"/dashboard/team/{member.pk}/").content.decode()
+
+        asked = owner.get(address).content.decode()
+
+        assert "Remove <bdi>chidi@example.com</bdi>?" in asked
+        assert "Keep member" in asked
+        assert Member.objects.filter(pk=member.pk).exists()
+
     def test_ends_access_and_sessions(self, owner, ada):
         member = MemberFactory(
             business=ada.business, user__email="chidi@example.com", user__password=PASSWORD
@@ -456,3 +472,43 @@ class TestPage:
         assert "Only owners may invite people or change roles" in page
         assert "Invite member" not in page
         assert Audit(page).findings == []
+
+
+class TestApprovers:
+    """Where all payouts need approval, two members remain who could approve them."""
+
+    @pytest.fixture
+    def finance(self, ada):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        return MemberFactory(business=ada.business, role="finance")
+
+    @pytest.mark.parametrize("change", [("", {"role": "viewer"}), ("remove/", {})])
+    def test_cannot_become_one(self, owner, finance, change):
+        address, form = change
+
+        page = owner.post(f"{TEAM}{finance.pk}/{address}", form, follow=True).content.decode()
+
+        assert "All payouts need approval, and nobody else could approve them then." in page
+        finance.refresh_from_db()
+        assert finance.role == "finance"
+
+    def test_may_be_replaced(self, owner, ada, finance):
+        MemberFactory(business=ada.business, role="owner")
+
+        owner.post(f"{TEAM}{finance.pk}/remove/", {})
+
+        assert not Member.objects.filter(pk=finance.pk).exists()
+
+    def test_do_not_keep_other_members(self, owner, ada, finance):
+        viewer = MemberFactory(business=ada.business, role="viewer")
+
+        owner.post(f"{TEAM}{viewer.pk}/remove/", {})
+
+        assert not Member.objects.filter(pk=viewer.pk).exists()
+
+    def test_are_needed_only_if_all_payouts_need_approval(self, owner, finance):
+        PayoutControls.objects.update(approval="never")
+
+        owner.post(f"{TEAM}{finance.pk}/remove/", {})
+
+        assert not Member.objects.filter(pk=finance.pk).exists()

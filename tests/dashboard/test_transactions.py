@@ -14,8 +14,10 @@ from dashboard.tasks import index_search
 from merchants.models import AuditEntry
 from payments.models import Transaction
 from payments.rules.business_days import business_day
+from payments.rules.dispute_words import Status as DisputeStatus
 from tests import orders
 from tests.developer_site.test_pages import Audit
+from tests.disputed import disputed, take
 from tests.factories import MemberFactory
 from tests.query_counts import at_most
 from tests.settling import decide, settle
@@ -253,6 +255,29 @@ class TestTimeline:
 
         (booked,) = [each for each in timeline if each.title == "Payment succeeded"]
         assert dict(booked.lines)["Fees"].endswith("NGN 137.50")
+
+    def test_shows_disputes_and_lists_mark_their_payments(self, browser, ada, now):
+        payment = captured_payment(business=ada.business, now=now)
+        dispute = disputed(payment)
+
+        answer = browser.get(f"{PAYMENTS}{payment.pk}/")
+        *_, opened, due = answer.context["detail"].timeline
+
+        assert (opened.title, opened.text) == (
+            "Chargeback of NGN 500.00 opened",
+            "Reason: fraudulent.",
+        )
+        assert (due.title, due.at, due.is_planned) == (
+            "Response to the chargeback due",
+            dispute.respond_by,
+            True,
+        )
+        assert ">Disputed<" in browser.get(PAYMENTS).content.decode()
+        take(payment, status=DisputeStatus.WON)
+        assert browser.get(f"{PAYMENTS}{payment.pk}/").context["detail"].timeline[-1].title == (
+            "Chargeback ended: won"
+        )
+        assert ">Disputed<" not in browser.get(PAYMENTS).content.decode()
 
 
 class TestViewer:

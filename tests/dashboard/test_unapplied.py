@@ -3,26 +3,40 @@
 from html import unescape
 
 import pytest
+from django.core.management import call_command
+from django.db import IntegrityError
 from django.utils import timezone
 
-from dashboard.virtual_accounts.unapplied_views import SHORT_REASONS, WHY
+from dashboard.virtual_accounts.unapplied_detail import WHY
+from dashboard.virtual_accounts.unapplied_list import SHORT_REASONS
 from ledger.services import balances
 from merchants.models import AuditEntry
-from payments.models import Transaction
+from payments.models import PayoutControls, Transaction
+from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
+from payments.services.transfers import unapplied_decisions
+from tests.addresses import is_asked
 from tests.dashboard.people import signed_in
 from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory
+from tests.settling import STAFF
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import make_endpoint
-from virtual_accounts.models import Transfer, VirtualAccount
+from virtual_accounts.models import Transfer, UnappliedMoney, VirtualAccount
 from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db
 
 INBOX = "/dashboard/virtual-accounts/unapplied/"
 NASTY = "</td><script>alert('x')</script>{{ 7|add:7 }} \u202egnp.exe " + "w" * 40
-CREDIT = {"decision": "credit", "reason": "Customer agreed"}
-RETURN = {"decision": "return", "reason": "Sent twice", "account_number": "0123456789", "bank_code": "058"}
+CREDIT = {"decision": "credit", "reason": "Customer agreed", "step": "confirmed"}
+ACCEPT = CREDIT | {"decision": "accept"}
+RETURN = {
+    "decision": "return",
+    "reason": "Sent twice",
+    "account_number": "0123456789",
+    "bank_code": "058",
+    "step": "confirmed",
+}
 TOLD = {"sender_account_number": "1112223334", "sender_bank_code": "044"}
 
 
@@ -51,7 +65,7 @@ class TestPage:
         page = browser.get(f"{INBOX}{money.pk}/").content.decode()
 
         payment = money.transfer.session.payment
-        for words in ("NGN 400.00", "Bisi Ojo", money.transfer.bank_reference, "NGN 500.00"):
+        for words in ("NGN 400.00", "Bisi Ojo", money.transfer.bank_reference, "500.00"):
             assert words in page
         assert "The amount didn&#x27;t match the payment, which failed." in page
         assert f"/dashboard/payments/{payment.pk}/" in page
@@ -106,7 +120,7 @@ class TestCredit:
         entry = AuditEntry.objects.get(action="unapplied.credited")
         assert (entry.actor, entry.business) == ("ada@example.com", ada.business)
         assert (
-            "Credited an unapplied transfer to the wallet"
+            "Credited an unapplied transfer to the balance"
             in browser.get("/dashboard/activity/").content.decode()
         )
 
@@ -123,9 +137,46 @@ class TestCredit:
     def test_requires_a_reason(self, browser, money, reason):
         answer = browser.post(f"{INBOX}{money.pk}/", CREDIT | {"reason": reason})
 
-        assert "reason" in answer.context["credit_form"].errors
-        assert not answer.context["return_form"].is_bound
+        assert "reason" in answer.context["forms"]["credit"].errors
+        assert not answer.context["forms"]["return"].is_bound
         assert state_of(money) == "open"
+
+
+class TestOverpaid:
+    def test_is_kept_in_part_by_a_credit_and_a_payout_of_the_rest(self, browser, ada, now):
+        money = mismatched_money(business=ada.business, now=now, amount=60_000, **TOLD)
+        assert (
+            "To keep NGN 500.00 and give back NGN 100.00"
+            in browser.get(f"{INBOX}{money.pk}/").content.decode()
+        )
+
+        decide(browser, money, CREDIT)
+
+        shown = browser.get(f"{INBOX}{money.pk}/").content.decode()
+        assert "NGN 100.00 was too much" in shown
+        address = f"/dashboard/payouts/new/?overpaid={money.pk}"
+        assert f'href="{address}"' in shown
+        form = browser.get(address).context["form"]
+        given = {
+            name: form[name].value()
+            for name in ("reference", "amount", "name", "account_number", "bank_code")
+        }
+        assert given == {
+            "reference": f"overpaid-{money.pk}",
+            "amount": "100.00",
+            "name": "Bisi Ojo",
+            "account_number": "1112223334",
+            "bank_code": "044",
+        }
+
+    def test_is_not_offered_before_the_credit_or_to_another_business(self, browser, ada, bisi, now):
+        open_one = mismatched_money(business=ada.business, now=now, amount=60_000, **TOLD)
+        theirs = mismatched_money(business=bisi.business, now=now, amount=60_000, **TOLD)
+        unapplied_decisions.credit(theirs.pk, reason="Customer agreed", actor=STAFF, now=now)
+
+        for each in (open_one.pk, theirs.pk, "nonsense"):
+            form = browser.get("/dashboard/payouts/new/", {"overpaid": each}).context["form"]
+            assert form["account_number"].value() is None
 
 
 class TestReturn:
@@ -178,7 +229,7 @@ class TestReturn:
     def test_shows_errors(self, browser, money, field, value):
         answer = browser.post(f"{INBOX}{money.pk}/", RETURN | {field: value})
 
-        assert list(answer.context["return_form"].errors) == [field]
+        assert list(answer.context["forms"]["return"].errors) == [field]
         assert state_of(money) == "open"
 
     def test_refused_by_the_bank_is_open_again(self, browser, ada):
@@ -187,7 +238,7 @@ class TestReturn:
         page = decide(browser, money, RETURN)
 
         assert "The return of NGN 400.51 failed" in page
-        assert "The bank refused the return" in page
+        assert "The return failed" in page
         assert (state_of(money), wallet(ada.business)) == ("open", 0)
 
     def test_without_an_answer_is_shown_as_pending(self, browser, money):
@@ -205,6 +256,123 @@ class TestReturn:
         assert 'class="callout callout--danger"' in page
 
 
+class TestReturnWithApproval:
+    def test_to_an_entered_account_waits_for_another_member(self, browser, ada, money):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        checker = MemberFactory(business=ada.business, role="finance").user
+
+        page = decide(browser, money, RETURN)
+
+        payout = Transaction.objects.get(request_type="payout")
+        assert "The return of NGN 400.00 waits for the approval of another member." in page
+        assert "Return of NGN 400.00 to the sender ordered" in page
+        assert (payout.awaiting, payout.status, state_of(money)) == ("approval", "pending", "returned")
+        approval = f"/dashboard/payouts/{payout.pk}/approval/"
+        assert "You made this payout" in browser.get(approval).content.decode()
+        signed_in(checker).post(approval, {"decision": "approve"})
+        payout.refresh_from_db()
+        assert (payout.status, wallet(ada.business)) == ("success", 0)
+
+    def test_that_is_rejected_leaves_the_money_unapplied(self, browser, ada, money):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        checker = MemberFactory(business=ada.business, role="finance").user
+        decide(browser, money, RETURN)
+        payout = Transaction.objects.get(request_type="payout")
+
+        signed_in(checker).post(
+            f"/dashboard/payouts/{payout.pk}/approval/", {"decision": "reject", "reason": "Not his account"}
+        )
+
+        payout.refresh_from_db()
+        assert (payout.response_code, state_of(money), wallet(ada.business)) == ("20092", "open", 0)
+        assert "Payout rejected" in browser.get(f"{INBOX}{money.pk}/").content.decode()
+        call_command("check_ledger")
+
+    def test_to_the_account_that_the_bank_named_needs_none(self, browser, ada):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        money = mismatched_money(business=ada.business, now=timezone.now(), **TOLD)
+
+        decide(browser, money, RETURN)
+
+        assert Transaction.objects.get(request_type="payout").status == "success"
+
+
+class TestReview:
+    def review(self, browser, money, form):
+        """Submit the first step of a decision, and return the text of the page."""
+        return unescape(browser.post(f"{INBOX}{money.pk}/", form | {"step": ""}).content.decode())
+
+    @pytest.mark.parametrize("form", [CREDIT, ACCEPT, RETURN])
+    def test_shows_the_amounts_and_changes_nothing(self, browser, ada, money, form):
+        page = self.review(browser, money, form)
+
+        for words in ("500.00", "400.00", "−NGN 100.00", form["reason"]):  # noqa: RUF001  (a minus sign)
+            assert words in page
+        assert (state_of(money), wallet(ada.business)) == ("open", 0)
+
+    def test_shows_the_holders_name_by_the_receiving_bank(self, browser, money):
+        page = self.review(browser, money, RETURN)
+
+        assert "Guaranty Trust Bank says this account belongs to" in page
+        assert "0123 456 789" in page
+
+    @pytest.mark.parametrize("bank", ["", "sandbox"])
+    def test_says_what_a_look_up_without_a_name_means(self, browser, money, settings, bank):
+        settings.PAYOUT_BANK = bank
+
+        page = self.review(browser, money, RETURN | {"account_number": UNKNOWN_ACCOUNT})
+
+        expected = "The bank has no account with this number" if bank else "Check the account number yourself"
+        assert expected in page
+
+    def test_can_be_changed(self, browser, money):
+        answer = browser.post(f"{INBOX}{money.pk}/", RETURN | {"step": "change"})
+
+        assert answer.context["forms"]["return"]["reason"].value() == "Sent twice"
+        assert state_of(money) == "open"
+
+    def test_of_a_return_is_followed_by_the_account(self, browser, money):
+        page = decide(browser, money, RETURN)
+
+        assert "NGN 400.00 was returned to" in page
+        assert "Guaranty Trust Bank" in page
+        assert "0123 456 789" in page
+
+
+class TestAccept:
+    def test_credits_the_balance_and_leaves_the_payment_failed(self, browser, ada, money):
+        payment = money.transfer.session.payment
+
+        page = decide(browser, money, ACCEPT)
+
+        payment.refresh_from_db()
+        money.refresh_from_db()
+        assert (money.state, money.is_accepted, payment.status) == ("credited", True, "failed")
+        assert wallet(ada.business) == 40_000
+        assert "NGN 400.00 accepted for the payment, and credited to your balance" in page
+        shown = browser.get(f"/dashboard/payments/{payment.pk}/").content.decode()
+        assert "NGN 400.00 accepted for the order, and credited to your balance" in shown
+        assert AuditEntry.objects.get(action="unapplied.accepted").business == ada.business
+
+    def test_happens_once_if_submitted_twice(self, browser, ada, money):
+        decide(browser, money, ACCEPT)
+
+        assert "This money was already " in decide(browser, money, ACCEPT)
+        assert wallet(ada.business) == 40_000
+
+    def test_is_impossible_for_more_than_expected(self, browser, ada):
+        money = mismatched_money(business=ada.business, now=timezone.now(), amount=60_000)
+
+        assert browser.post(f"{INBOX}{money.pk}/", ACCEPT).status_code == 400
+        with pytest.raises(unapplied_decisions.NotShort):
+            unapplied_decisions.accept(money.pk, reason="Fine", actor=STAFF, now=timezone.now())
+        assert state_of(money) == "open"
+
+    def test_is_refused_by_the_database_for_money_that_is_not_credited(self, money):
+        with pytest.raises(IntegrityError, match="only_credited_money_is_accepted"):
+            UnappliedMoney.objects.filter(pk=money.pk).update(is_accepted=True)
+
+
 class TestDecision:
     @pytest.mark.parametrize("form", [CREDIT, RETURN])
     def test_requires_recent_reauthentication(self, ada_member, money, form):
@@ -212,7 +380,7 @@ class TestDecision:
 
         answer = stale.post(f"{INBOX}{money.pk}/", form)
 
-        assert answer["Location"].startswith("/dashboard/confirm/")
+        assert is_asked(answer)
         assert state_of(money) == "open"
 
     @pytest.mark.parametrize("decision", ["", "burn", "\x00"])

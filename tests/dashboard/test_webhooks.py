@@ -41,6 +41,13 @@ class TestSettings:
         assert endpoint.hash_key not in browser.get(WEBHOOKS).content.decode()
         assert shown_key(browser.post(WEBHOOKS, SETTINGS, follow=True)) is None
 
+    def test_keep_single_events_of_an_endpoint(self, browser, ada):
+        make_endpoint(business=ada.business, events=("payout", "refund.success"))
+
+        browser.post(WEBHOOKS, SETTINGS)
+
+        assert Endpoint.objects.get().subscribed_events == ["payment", "refund.success"]
+
     def test_have_the_labels_of_the_contract(self, browser, ada):
         make_endpoint(business=ada.business)
 

@@ -71,11 +71,18 @@ class TestCatalogue:
 
 class TestExamples:
     def test_are_of_every_flow_that_ends_in_the_event(self):
-        flows = {"card": "card", "virtual_account": "virtual account", "payout": "payout", "refund": "refund"}
+        flows = {
+            "card": "card",
+            "virtual_account": "virtual account",
+            "payout": "payout",
+            "refund": "refund",
+            "dispute": "dispute",
+        }
+        of_events = {"transfer.unapplied": "transfer", "payout_batch.completed": "batch"}
         for entry in catalogue().entries:
             labels = " ".join(body.label.lower() for body in entry.bodies)
             for scenario in entry.scenarios:
-                expected = "transfer" if entry.page.slug == "transfer.unapplied" else flows[scenario.flow]
+                expected = of_events.get(entry.page.slug, flows[scenario.flow])
                 assert expected in labels, (entry.page.slug, scenario.name)
 
     @pytest.mark.parametrize(

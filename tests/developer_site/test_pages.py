@@ -20,7 +20,7 @@ from django.test import Client, RequestFactory
 from config.errors.error_codes import ERROR_CODES
 from config.templatetags.prose import code_words
 from developer_site import views
-from developer_site.guides.guides import DEFAULT_ADDRESS, GUIDES, page, samples
+from developer_site.guides.guides import DEFAULT_ADDRESS, DOCS, GUIDES, page, samples
 from kit.api.fields.field_codes import FIELD_CODES
 from payments.models import Transaction
 from payments.rules.sandbox_triggers import (
@@ -150,6 +150,12 @@ class TestPages:
                     assert answer.status_code == 200, target
                     if anchor:
                         assert f'id="{anchor}"' in answer.content.decode(), link
+
+    def test_include_every_guide_of_the_readme(self):
+        rows = re.findall(r"^\| \[.*", (DOCS.parent / "README.md").read_text(), re.MULTILINE)
+        listed = {file for row in rows for file in re.findall(r"\(docs/([\w/-]+\.md)\)", row)}
+
+        assert listed - {each.file for each in GUIDES.values()} == set()
 
     def test_load_their_styles(self, fetched):
         styles = {
@@ -318,7 +324,7 @@ class TestGuides:
 
         assert seen == [
             "/docs/quickstart", "/docs/signing", "/docs/python-client", "/docs/node-client", "/docs/test-data",
-            "/docs/hosted-checkout", "/docs/card-payments", "/docs/card-checks", "/docs/payouts", "/docs/virtual-accounts", "/docs/payment-links", "/docs/settlement",
+            "/docs/hosted-checkout", "/docs/card-payments", "/docs/disputes", "/docs/card-checks", "/docs/payouts", "/docs/payout-batches", "/docs/virtual-accounts", "/docs/payment-links", "/docs/settlement",
             "/docs/webhooks", "/docs/events", "/docs/errors/", "/docs/limits",
         ]  # fmt: skip
 

@@ -45,7 +45,7 @@ class Process:
         """Kill it with all its children."""
         if self.running is not None and self.running.poll() is None:
             self.send(signal.SIGKILL)
-            self.running.wait(timeout=10)
+            self.running.wait(timeout=WAIT_LIMIT)
 
     def children(self) -> set[int]:
         """Return its child processes."""

@@ -12,5 +12,8 @@ LEASE = 3.0  # seconds
 TIMEOUT = 1  # seconds for one exchange
 
 if "celery" in sys.argv[0]:
+    from payout_batches.services import sending
+
     dispatcher.LEASE = timedelta(seconds=LEASE)
     dispatcher.RENEW_EVERY = 1.0
+    sending.LEASE = timedelta(seconds=LEASE)

@@ -16,7 +16,7 @@ import requests
 from kit.free_ports import free_port
 from tests.clients import Credentials, HttpClient
 from tests.faults.postgresql import PostgreSQL
-from tests.faults.processes import Process, Redis, wait_until
+from tests.faults.processes import WAIT_LIMIT, Process, Redis, wait_until
 from tests.faults.short_leases import TIMEOUT
 from tests.journeys.service import PROJECT, postgresql_database
 
@@ -52,7 +52,13 @@ class Supervisor:
         }
         seed = [sys.executable, "-m", "tests.faults.seed", receiver_url, str(SHOPS)]
         made = subprocess.run(
-            seed, cwd=PROJECT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True, timeout=90
+            seed,
+            cwd=PROJECT,
+            env=self.environment,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=2 * WAIT_LIMIT,
         )
         self.environment |= variables
         self.shops = [

@@ -22,6 +22,8 @@ SCHEMA = {
         ORDER BY 1, 2, 3
     """,
 }
+# Tables of 0.1.0 that nothing has read since `payments.0002_hourly_totals`. New databases don't have them.
+UNREAD = ("payments_daytotals", "payments_rolledday")
 
 
 class Database:
@@ -49,7 +51,7 @@ class Database:
             capture_output=True,
             text=True,
             check=False,
-            timeout=150,
+            timeout=400,
         )
 
     def schema(self):

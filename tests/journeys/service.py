@@ -172,7 +172,7 @@ def _service(document: dict[str, str], folder: Path, environment: dict[str, str]
 
 
 def _wait_until_ready(base_url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180  # a new database takes half a minute of CPU
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break

@@ -18,7 +18,7 @@ from tests.journeys import nginx
 from tests.journeys.nginx import needs_nginx
 from tests.journeys.service import PROJECT
 
-pytestmark = [pytest.mark.journey, needs_nginx, pytest.mark.xdist_group("clusters")]
+pytestmark = [needs_nginx, pytest.mark.xdist_group("clusters")]
 KEY = "pk_sandbox_of_the_second"
 
 

@@ -24,7 +24,7 @@ from tests.faults.processes import Process, wait_until
 from tests.journeys.service import PROJECT, postgresql_database
 from tests.receiver import Receiver, running_receiver
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.journey, pytest.mark.long]
 
 THREADS, PAYMENTS = 8, 200
 SECONDS = 300.0  # after which a wait fails; not a limit on speed

@@ -12,7 +12,7 @@ from tests import orders
 from tests.clients import HttpClient
 from tests.journeys.service import start_service
 
-pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
+pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.sqlite, pytest.mark.xdist_group("journey")]
 
 
 @pytest.fixture(scope="module")

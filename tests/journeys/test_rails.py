@@ -93,7 +93,7 @@ def again(rails, payment):
 
 def requery_everything(rails):
     """Query every unknown outcome, as the schedule does after ten seconds."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while "Would query 0" not in rails.service.command("requery_pending", "--dry-run").stdout:
         assert time.monotonic() < deadline
         assert rails.service.command("requery_pending").returncode == 0

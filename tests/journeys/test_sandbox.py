@@ -18,6 +18,7 @@ from tests.journeys.service import PROJECT, start_service
 pytestmark = [
     pytest.mark.journey,
     pytest.mark.long,
+    pytest.mark.sqlite,
     pytest.mark.xdist_group("journey"),
     pytest.mark.skipif(bool(os.environ.get("DATABASE_URL")), reason="the embedded service is SQLite's"),
 ]

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.journeys.migrated_database import new_database
+from tests.journeys.migrated_database import UNREAD, new_database
 from tests.journeys.service import PROJECT
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("upgrade_from_0_2_0")]
@@ -70,13 +70,13 @@ def quoted(names):
 
 def shape(database):
     """Return the schema. PostgreSQL writes casts and brackets of conditions in another way after pg_dump, and keeps triggers
-    that exist, whose conditions 0.2.0 wrote in another way.
+    that exist, whose conditions 0.2.0 wrote in another way. SQLite moves columns that a migration alters.
     """
     written_otherwise = r"(?<=FOR EACH ROW) WHEN .*(?= EXECUTE)|::(character varying|text)(\[\])?|[() ]"
     return sorted(
-        tuple(re.sub(written_otherwise, "", str(part)) for part in row)
+        [sorted(re.sub(written_otherwise, "", str(part)).split(",")) for part in row]
         for row in database.schema()
-        if row[1] != STRICTER
+        if row[1] != STRICTER and not any(table in name for table in UNREAD for name in row[:2])
     )
 
 

@@ -172,7 +172,8 @@ class TestDoctor:
     def test_finds_messages_that_the_account_provider_has_not_answered(self, api):
         account = api.post("/api/virtual-accounts", orders.static_account()).json()
         api.post(f"/api/virtual-accounts/{account['reference']}/deactivate")
-        ProviderMessage.objects.update(created_at=timezone.now() - timedelta(hours=2))
+        long_ago = timezone.now() - timedelta(hours=2)
+        ProviderMessage.objects.update(created_at=long_ago, next_attempt_at=long_ago)
 
         finding, _ = self.finds("pending", Severity.WARNING)
         assert finding["said"] == "1 message to the account provider has no response."

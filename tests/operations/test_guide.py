@@ -148,7 +148,7 @@ class TestWatch:
         assert re.search(r"^Verdict: (fine|warning)\.$", output, re.MULTILINE)
 
     def test_support_bundle(self, operator):
-        [command] = re.findall(r"`(support_bundle --redact --log) FILE`", GUIDE.read_text())
+        [command] = re.findall(r"`(support_bundle --log) FILE`", GUIDE.read_text())
         operator.inspect("journalctl --unit sluice-web --output cat > /root/web.log")
 
         operator.manage(*command.split(), "/root/web.log", "--output", "/root/bundle.zip")

@@ -101,7 +101,7 @@ class TestPayloads:
         purge()
 
         assert replay(row, at=timezone.now()) == [False]
-        assert not services.replayable(business=endpoint.business).exists()
+        assert not services.replayable(business=endpoint.business, now=timezone.now()).exists()
         assert acquire(at=timezone.now()) == []
         row.refresh_from_db()
         assert row.state == DEAD

@@ -10,7 +10,10 @@ from fractions import Fraction
 from merchants.models import Business
 from payments.models import (
     CardOperation,
+    Journal,
+    JournalLeg,
     PayoutReturn,
+    ReserveHold,
     SettlementBatch,
     SettlementItem,
     Transaction,
@@ -20,6 +23,7 @@ from virtual_accounts.models import UnappliedMoney
 
 Amounts = Counter[str]  # minor units by currency
 
+TAX = Fraction(75, 1000)  # on fees in NGN, which the machine agrees
 PERCENT = {"card": Fraction("3.9"), "virtual_account": Fraction(1), "payout": Fraction(1)}
 
 
@@ -37,6 +41,16 @@ def expected_fee(flow: str, currency: str, amount: int) -> int:
     if flow == "virtual_account":
         return min(rounded_half_up(Fraction(amount, 100)), 30_000)
     return 1_000 if amount <= 500_000 else 2_500 if amount <= 5_000_000 else 5_000
+
+
+def expected_charge(flow: str, currency: str, amount: int) -> int:
+    """Return the fee with its tax.
+
+    >>> expected_charge("card", "NGN", 50_000), expected_charge("card", "USD", 50_000)
+    (806, 1950)
+    """
+    fee = expected_fee(flow, currency, amount)
+    return fee + (rounded_half_up(fee * TAX) if currency == "NGN" else 0)
 
 
 def rounded_half_up(exact: Fraction) -> int:
@@ -59,11 +73,32 @@ class ExpectedBalances:
         returns = returns.exclude(transaction__reference__startswith="return_")
         return (
             self.topped_up[currency]
+            + sum(self.adjustments(currency))
             + sum(self._released_nets(currency))
             + sum(money.amount for money in decided.exclude(state="open"))
             - sum(taken_for(payout) for payout in payouts)
             + sum(one.amount for one in returns)
+            - sum(
+                ReserveHold.objects.filter(business=self.business, currency=currency).values_list(
+                    "left", flat=True
+                )
+            )
         )
+
+    def adjustments(self, currency: str) -> list[int]:
+        """Return what journals other than top-ups credited to the wallet; negative amounts are debits."""
+        return [leg.amount for leg in self._legs(currency)]
+
+    def taken_back(self, currency: str) -> int:
+        """Return what staff debited although it might make the business owe: recoveries, and reversals of credits."""
+        legs = (leg for leg in self._legs(currency) if leg.amount < 0)
+        return -sum(leg.amount for leg in legs if leg.journal.code == "recovery" or leg.journal.reverses_id)
+
+    def _legs(self, currency: str) -> list[JournalLeg]:
+        legs = JournalLeg.objects.filter(
+            kind="wallet", journal__business=self.business, journal__currency=currency
+        )
+        return list(legs.exclude(journal__code=Journal.Code.FUNDING).select_related("journal"))
 
     def pending(self, currency: str) -> int:
         payments = self._transactions("payment", currency).filter(status="success")
@@ -76,7 +111,7 @@ class ExpectedBalances:
 
     def covers(self, amount: int, currency: str) -> bool:
         """Return whether the wallet covers a payout of `amount`, after the amount owed for refunds."""
-        return self._covering(currency) >= amount + expected_fee("payout", currency, amount)
+        return self._covering(currency) >= amount + expected_charge("payout", currency, amount)
 
     def covers_refund(self, payment: Transaction, amount: int) -> bool:
         """Return whether a refund by bank transfer is covered: by the balance, and by its payment's unreleased money."""
@@ -118,15 +153,15 @@ def gross(payment: Transaction) -> int:
 
 
 def earned(payment: Transaction) -> int:
-    return gross(payment) - expected_fee(payment.method, payment.currency, gross(payment))
+    return gross(payment) - expected_charge(payment.method, payment.currency, gross(payment))
 
 
 def taken_for(payout: Transaction) -> int:
-    """Return the amount debited for a payout: amount and fee, or nothing if it failed, or was a return that came back."""
+    """Return the amount debited for a payout: amount, fee and tax, or nothing if it failed, or was a return that came back."""
     is_return = payout.reference.startswith("return_")
     if payout.status == "failed" or (is_return and payout.amount_returned):
         return 0
-    return payout.amount + (0 if is_return else expected_fee("payout", payout.currency, payout.amount))
+    return payout.amount + (0 if is_return else expected_charge("payout", payout.currency, payout.amount))
 
 
 def item_net(item: SettlementItem) -> int:

@@ -19,11 +19,15 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
+from disputes.models import Dispute
+from disputes.services import moves
+from disputes.services.locking import lock_dispute
+from disputes.services.moves import Moved
 from kit.api.errors import Problem
 from kit.db import clock
 from ledger.account_ids import account_ids
@@ -39,13 +43,15 @@ from payments.models import (
     PayoutReturn,
     Proposal,
     SettlementBatch,
+    Tariff,
     Transaction,
     Transition,
 )
 from payments.pages.card_form import read_card
 from payments.rails.protocol import RailAnswer
+from payments.rules.dispute_words import Status
 from payments.rules.outcomes import COMPLETED, DO_NOT_HONOUR
-from payments.services import cancellations, expiry, transitions
+from payments.services import cancellations, expiry, fee_rules, transitions
 from payments.services.cards import captures
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkout_limits import LimitReached
@@ -56,8 +62,8 @@ from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.rails import requery
 from payments.services.refunds import refunds
-from payments.services.settlement import batch_decisions
-from payments.services.staff import four_eyes, staff_actions
+from payments.services.settlement import batch_decisions, reserves
+from payments.services.staff import four_eyes, journal_actions, staff_actions
 from payments.services.transfers import (
     account_deactivation,
     incoming,
@@ -67,7 +73,10 @@ from payments.services.transfers import (
 from payments.services.transfers.incoming import Notice
 from payments.services.transitions import Cause
 from tests import orders
+from tests.disputed import disputed, take
 from tests.factories import BusinessFactory, UserFactory
+from tests.journals import adjusted
+from tests.reserves import agree
 from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment, expire_now, start
 from tests.wallets import fill_wallet
@@ -95,6 +104,18 @@ def take_a_payment(business: Business, **changes: Any) -> Transaction:
 
 def pay_out(business: Business, **changes: Any) -> Transaction:
     return start(orders.payout(**changes), business=business, now=timezone.now())
+
+
+def pay_out_with_tax(business: Business) -> Callable[[], object]:
+    """Agree on a fee of payouts with a tax, and pay out with both."""
+    tariff = Tariff(business=business, flow="payout", currency="NGN", fixed=1_000, tax_basis_points=750)
+    fee_rules.agree(tariff, actor=STAFF, now=timezone.now())
+    return partial(pay_out, business)
+
+
+def correct_by_staff(business: Business) -> Callable[[], object]:
+    take_a_payment(business)  # a journal is about something
+    return partial(adjusted, business, 100)
 
 
 def refund(payment: Transaction, amount: int = 100) -> object:
@@ -190,6 +211,44 @@ def approved_batch(business: Business) -> SettlementBatch:
     return decide(*settle(), "approve")
 
 
+def reserved_batch(business: Business) -> SettlementBatch:
+    agree(business, reserve_basis_points=1_000, reserve_days=30)
+    return approved_batch(business)
+
+
+def return_reserve(business: Business) -> Callable[[], object]:
+    batch = reserved_batch(business)
+    batch_decisions.release(batch.pk, actor=STAFF, now=timezone.now())
+    return partial(reserves.return_due, now=timezone.now() + timedelta(days=31))
+
+
+def tell(payment: Transaction, status: Status = Status.NEEDS_RESPONSE) -> Callable[[], object]:
+    return partial(take, payment, status=status)
+
+
+def opened_dispute(business: Business) -> Dispute:
+    return disputed(take_a_payment(business))
+
+
+def lost_dispute(business: Business) -> Dispute:
+    dispute = opened_dispute(business)
+    take(dispute.transaction, status=Status.LOST)
+    return dispute
+
+
+def move(dispute: Dispute, change: Callable[..., Moved], *given: int) -> object:
+    with transaction.atomic():
+        locked = lock_dispute(dispute.pk)
+        moves.book([change(locked, *given, actor=STAFF.name, now=timezone.now())])
+    return dispute
+
+
+def end_debited_dispute(business: Business) -> Callable[[], object]:
+    dispute = opened_dispute(business)
+    move(dispute, moves.record_debit)
+    return tell(dispute.transaction, Status.LOST)
+
+
 # Each prepares and returns an action. They cover every kind of ledger entry.
 ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
     "card payment": lambda business: partial(take_a_payment, business),
@@ -213,12 +272,24 @@ ACTIONS: dict[str, Callable[[Business], Callable[[], object]]] = {
     "release": lambda business: partial(
         batch_decisions.release, approved_batch(business).pk, actor=STAFF, now=timezone.now()
     ),
+    "release with a reserve": lambda business: partial(
+        batch_decisions.release, reserved_batch(business).pk, actor=STAFF, now=timezone.now()
+    ),
+    "return of a reserve": return_reserve,
     "top-up": lambda business: partial(fill_wallet, business, 100),
     "unclaimed transfer": lambda _business: arrive_unclaimed,
     "assigned transfer": assign_unclaimed,
     "unmatched return": lambda _business: return_unmatched,
     "matched return": match_return,
     "end of a payout that was returned early": end_early_returned_payout,
+    "dispute": lambda business: tell(take_a_payment(business)),
+    "won dispute": lambda business: tell(opened_dispute(business).transaction, Status.WON),
+    "debit of a dispute": lambda business: partial(move, opened_dispute(business), moves.record_debit),
+    "debit of a lost dispute": lambda business: partial(move, lost_dispute(business), moves.record_debit),
+    "correction of a dispute": lambda business: partial(move, lost_dispute(business), moves.correct, 100),
+    "lost dispute that was debited": end_debited_dispute,
+    "journal": correct_by_staff,
+    "payout with a tax": pay_out_with_tax,
 }
 
 
@@ -267,6 +338,7 @@ def is_free(other: psycopg.Connection, account: Account) -> bool:
 @pytest.fixture
 def business(settings: Any) -> Business:
     settings.PAYOUT_REQUIRES_BALANCE = True
+    settings.DISPUTE_FEES = {"NGN": 500}
     business = BusinessFactory()
     fill_wallet(business, 10**9)
     account_ids(None, "NGN")
@@ -307,8 +379,9 @@ class TestLedgerAccounts:
         booked = set(
             Entry.objects.filter(Q(business=business) | Q(business=None)).values_list("kind", flat=True)
         )
-        # Entries of late charges change two accounts of the house, and none of a business.
-        assert booked == set(Entry.Kind.values) - {"late_charge_in", "late_charge_out"}
+        # These change two accounts of the house, and none of a business.
+        of_the_house = {"late_charge_in", "late_charge_out", "statement_opened", "statement_matched"}
+        assert booked == set(Entry.Kind.values) - of_the_house
 
 
 def assert_ledger_holds() -> None:
@@ -512,7 +585,7 @@ class Traffic:
         kind = chance.choice(["top-up", "batch", "unapplied", "reversal", "transaction", "operation"])
         if kind == "top-up":
             business = chance.choice(self.businesses)
-            return staff_actions.top_up(
+            return journal_actions.top_up(
                 business=business, currency="NGN", amount=100, cause=uuid4(), reason="Test"
             )
         if kind == "batch":

@@ -83,6 +83,20 @@ class TestPayouts:
         assert wallet(business) == 0
         assert broken() == {}
 
+    def test_of_concurrent_ones_with_a_tax_the_wallet_covers_all_of_it(self, business):
+        """Tests the same lock: amount, fee and tax are covered together, or nothing is taken."""
+        taxed = Tariff(business=business, flow=Flow.PAYOUT, fixed=100, tax_basis_points=1_000)
+        fee_rules.agree(taxed, actor=STAFF, now=timezone.now())
+        fill_wallet(business, 2_309)  # ten of 210, and a unit too little for the eleventh's tax
+
+        with racers(20) as threads:
+            answers = threads.race(*[partial(pay_out, business, 100)] * 20)
+
+        codes = Counter(getattr(answer, "response_code", repr(answer)) for answer in answers)
+        assert codes == {"10000": 10, "20051": 10}
+        assert wallet(business) == 209
+        assert broken() == {}
+
     def test_equal_ones_are_debited_once(self, business):
         """Tests the uniqueness of intents: a replay debits nothing."""
         fill_wallet(business, 1_000)

@@ -27,7 +27,7 @@ from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts, number_pool
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 A_MILLISECOND = timedelta(milliseconds=1)

@@ -12,7 +12,7 @@ from ledger.models import Account
 from ledger.services import balances
 from merchants.models import AuditEntry, Business
 from payments.invariants.registry import INVARIANTS
-from payments.models import PayoutReturn, Transaction
+from payments.models import PayoutControls, PayoutReturn, Transaction
 from payments.rails import ConnectorUnavailable
 from payments.services import ledger_entries
 from payments.services.payouts import payout_returns
@@ -24,6 +24,7 @@ from payments.services.transfers.incoming import Notice
 from payments.services.transfers.return_destinations import OtherCurrency
 from tests import orders
 from tests.bank_signing import KEY, signed_headers
+from tests.beneficiaries import blocked_beneficiary
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory
 from tests.racing import racers
@@ -385,6 +386,61 @@ class TestReturn:
         movements = api.get("/api/balance/movements").json()["data"]
         assert {one["reference"] for one in movements if one["kind"] == "unapplied_out"} == {str(money.pk)}
         assert [one.broken for one in check(INVARIANTS) if not one.holds] == []
+
+    @pytest.mark.parametrize(
+        ("controls", "awaiting"),
+        [
+            ({"approval": "always"}, "approval"),
+            ({"approval": "always", "keys_need_approval": False}, ""),
+            ({"approval": "above", "approval_above": {"NGN": 39_999}}, "approval"),
+            ({"approval": "above", "approval_above": {"NGN": 40_000}}, ""),
+            ({"server_url": "https://payouts.example.com/ask"}, "server"),
+            ({"per_payout": {"NGN": 1}}, ""),
+        ],
+    )
+    def test_to_an_entered_account_waits_like_a_payout(self, api, ada, arrive, controls, awaiting):
+        PayoutControls.objects.create(business=ada.business, **controls)
+        money = arrive()
+
+        made = decide(api, money, "return", BECAUSE | {"destination": DESTINATION})
+        again = decide(api, money, "return", BECAUSE | {"destination": DESTINATION})
+
+        payout = payouts().get()
+        assert (made.status_code, again.status_code) == (200, 200)
+        assert (payout.awaiting or "", payout.status) == (awaiting, "pending" if awaiting else "success")
+        assert broken_rules() == []
+
+    def test_that_waits_and_is_cancelled_is_unapplied_again(self, api, ada, arrive):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        money = arrive()
+        reference = decide(api, money, "return", BECAUSE | {"destination": DESTINATION}).json()[
+            "return_reference"
+        ]
+
+        cancelled = api.post(f"/api/payments/{reference}/cancel", {})
+
+        money.refresh_from_db()
+        assert (cancelled.json()["response_code"], money.state) == ("20091", "open")
+        assert broken_rules() == []
+
+    @pytest.mark.parametrize("body", [BECAUSE, BECAUSE | {"destination": DESTINATION}])
+    def test_while_payouts_are_frozen_is_refused(self, api, ada, arrive, body):
+        PayoutControls.objects.create(business=ada.business, frozen_at=timezone.now(), freeze_reason="Theft")
+        money = arrive(**({} if "destination" in body else KNOWN))
+
+        answer = decide(api, money, "return", body)
+
+        money.refresh_from_db()
+        assert (answer.status_code, answer.json()["code"]) == (409, "payouts_frozen")
+        assert (money.state, payouts().count()) == ("open", 0)
+
+    def test_to_a_blocked_account_is_refused(self, api, ada, arrive):
+        blocked_beneficiary(ada.business, **DESTINATION)
+        money = arrive()
+
+        answer = decide(api, money, "return", BECAUSE | {"destination": DESTINATION})
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "beneficiary_blocked")
 
     def test_without_an_answer_stays_returned(self, api, ada, arrive):
         money = arrive()

@@ -35,7 +35,7 @@ def data_of(event):
 
 
 def make_endpoint(
-    *, url="http://127.0.0.1:9/hook", enabled=True, events=("payment", "payout"), business=None
+    *, url="http://127.0.0.1:9/hook", enabled=True, events=("payment", "payout"), business=None, **fields
 ):
     return Endpoint.objects.create(
         business=business or BusinessFactory(),
@@ -45,6 +45,7 @@ def make_endpoint(
         hash_key=KEY,
         created_at=NOON,
         key_made_at=NOON,
+        **fields,
     )
 
 

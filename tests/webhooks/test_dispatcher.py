@@ -6,7 +6,7 @@ import uuid
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import InternalError, OperationalError, connection, connections
@@ -30,7 +30,7 @@ from webhooks.endpoints import held_deliveries
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.sending import concurrency, dispatcher, leases, results, wake_up
 from webhooks.sending.dispatcher import Dispatcher
-from webhooks.signing import sign
+from webhooks.signing import sign, standard_headers
 
 # Dispatchers have their own database connections, so they see only committed rows.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -204,6 +204,82 @@ class TestRequest:
         )
         assert after.header("X-Service-Signature") == sign(new, after.body)
         assert after.header("X-Service-Signature-Previous") is None
+
+    def test_of_a_retry_has_one_signature_once_the_overlap_has_ended(self):
+        with servers.opened(servers.answering(servers.status(503))) as listener:
+            endpoint = make_endpoint(url=listener.url, standard_webhooks=True)
+            old = endpoint.hash_key
+            services.rotate_hash_key(
+                business=endpoint.business, actor=ADA, now=now(), overlap=timedelta(hours=1)
+            )
+            make_delivery(endpoint, at=now())
+            dispatch_due()
+            Endpoint.objects.update(previous_key_ends_at=now())
+            Delivery.objects.update(next_attempt_at=now())
+            dispatch_due()
+
+        first, retry = listener.requests
+        new = Endpoint.objects.get().hash_key
+        assert first.header("X-Service-Signature-Previous") == sign(old, first.body)
+        assert retry.header("X-Service-Signature") == sign(new, retry.body)
+        assert retry.header("X-Service-Signature-Previous") is None
+        assert (first.body, retry.header("X-Service-Attempt")) == (retry.body, "2")
+        assert [each.header("webhook-signature").count("v1,") for each in (first, retry)] == [2, 1]
+
+    def test_has_the_headers_of_standard_webhooks_beside_ours(self):
+        with servers.opened(servers.answering(servers.status(204))) as listener:
+            endpoint = make_endpoint(url=listener.url, standard_webhooks=True, made_by_api=True)
+            old = endpoint.hash_key
+            services.rotate_hash_key(
+                business=endpoint.business, actor=ADA, now=now(), overlap=timedelta(hours=1)
+            )
+            delivery = make_delivery(endpoint, at=now())
+            dispatch_due()
+            Endpoint.objects.update(previous_key_ends_at=now())
+            make_delivery(endpoint, at=now())
+            dispatch_due()
+
+        during, after = listener.requests
+        new = Endpoint.objects.get().hash_key
+        sent_at = datetime.fromtimestamp(int(during.header("webhook-timestamp")), tz=UTC)
+        for name, value in standard_headers(
+            [new, old], delivery_id=delivery.pk, at=sent_at, body=during.body
+        ).items():
+            assert during.header(name) == value
+        assert during.header("X-Service-Signature") == sign(new, during.body)
+        assert during.header("X-Service-Version") == "2026-11-01"
+        assert after.header("webhook-signature").count("v1,") == 1
+
+    def test_has_only_our_headers_by_default(self):
+        with servers.opened(servers.answering(servers.status(204))) as listener:
+            make_delivery(make_endpoint(url=listener.url), at=now())
+            dispatch_due()
+
+        (request,) = listener.requests
+        names = ("webhook-id", "webhook-signature", "X-Service-Version", "X-Service-Signature-Previous")
+        assert [request.header(name) for name in names] == [None] * 4
+
+    @pytest.mark.long
+    def test_endpoint_that_hangs_delays_no_other_of_its_business(self, settings):
+        settings.WEBHOOK_TIMEOUT = 3
+        with (
+            servers.opened(servers.answering(servers.status(204))) as healthy,
+            servers.opened(servers.silent) as hanging,
+        ):
+            first = make_endpoint(url=hanging.url)
+            second = make_endpoint(url=healthy.url, business=first.business, number=1)
+            make_deliveries(first, 12, at=now() - timedelta(minutes=1))
+            make_deliveries(second, 12, at=now())
+            began = time.monotonic()
+            runner = threading.Thread(target=dispatch_due)
+            runner.start()
+            while len(healthy.requests) < 12 and time.monotonic() - began < 10:
+                time.sleep(0.02)
+            took = time.monotonic() - began
+            runner.join()
+
+        assert len(healthy.requests) == 12
+        assert took < settings.WEBHOOK_TIMEOUT
 
     def test_is_recorded_with_the_answer(self):
         with servers.opened(servers.answering(servers.status(422, body=b"not like this"))) as listener:
@@ -490,13 +566,15 @@ class TestDispatcher:
 
     def test_looks_at_once_when_a_signal_comes(self, monkeypatch, notify):
         monkeypatch.setattr(dispatcher, "INTERVAL", 60)
-        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener, sending():
+        with servers.opened(servers.answering(servers.NO_CONTENT)) as listener, sending() as stopped:
             endpoint = make_endpoint(url=listener.url)
             time.sleep(0.3)  # it has looked, found nothing, and waits
             for number in (1, 2):
                 make_delivery(endpoint, at=now())
                 notify()
                 wait_until(lambda: len(listener.requests) == number)  # noqa: B023
+            stopped.set()
+            notify()
 
     def test_looks_every_second_without_a_signal(self):
         with servers.opened(servers.answering(servers.NO_CONTENT)) as listener, sending():

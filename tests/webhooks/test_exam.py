@@ -7,15 +7,17 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
 
 from payments.sample_events import SampleEvents
-from tests.webhooks import servers
+from payments.services.events import receiver_exams
+from tests.webhooks import rows, servers
 from webhooks.exams import exam_manners, exam_runner
 from webhooks.exams.exam import (
     MOST_REQUESTS,
@@ -28,8 +30,11 @@ from webhooks.exams.exam import (
     has_passed,
     judge,
 )
+from webhooks.exams.exam_records import Exam
 from webhooks.exams.exam_requests import KINDS, LARGE, requests_of
+from webhooks.exams.exam_standard_headers import with_standard_headers
 from webhooks.models import Event
+from webhooks.signing import standard_secret
 
 KEY = "whk_sandbox_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxK"
 NOW = datetime(2026, 1, 31, 8, tzinfo=UTC)
@@ -103,11 +108,15 @@ class TestRequests:
         assert event_of(genuine[0])["data"]["reference"] == "exam-5f2c81d0-duplicate"
 
     def test_are_genuine_for_opt_in_events(self):
-        requests = make_requests(list(Event))
+        """Of all events, some of each category are sent: an exam has a limit."""
+        kinds = receiver_exams._chosen(Event.values)
+        requests = make_requests(kinds)
         genuine = sent_by(requests, "genuine")
 
-        assert [event_of(each)["event"] for each in genuine] == Event.labels
-        assert len(requests) <= MOST_REQUESTS
+        assert [event_of(each)["event"] for each in genuine] == [Event(kind).label for kind in kinds]
+        assert {kind.partition(".")[0] for kind in kinds} == {kind.partition(".")[0] for kind in Event.values}
+        assert set(KINDS) <= set(kinds)
+        assert len(requests) == MOST_REQUESTS
         for request in genuine:
             data = event_of(request)["data"]
             references = {value for name, value in data.items() if name.endswith("reference")}
@@ -182,6 +191,40 @@ class TestRequests:
         ids = [{event_of(each)["id"] for each in some} for some in (requests, make_requests())]
 
         assert not ids[0] & ids[1]
+
+
+class TestStandardHeaders:
+    def test_are_right_and_wrong_where_the_services_own_are(self, requests):
+        verifier = Webhook(standard_secret(KEY))
+        now = datetime.now(tz=UTC)
+        for request in with_standard_headers(requests, hash_key=KEY, now=now):
+            must_verify = PROBE[request.probe].expect is not Expect.REFUSE
+            with nullcontext() if must_verify else pytest.raises(WebhookVerificationError):
+                verifier.verify(request.body, request.headers)
+
+    @pytest.mark.django_db
+    @pytest.mark.usefixtures("quick")
+    def test_are_sent_to_endpoints_that_have_them_with_the_time_of_the_exam(self):
+        def receive(visit):
+            while True:
+                request = visit.read()
+                try:
+                    verifier.verify(request.body, {name.lower(): value for name, value in request.headers})
+                except WebhookVerificationError:
+                    visit.send(BAD)
+                else:
+                    visit.send(OK)
+
+        verifier = Webhook(standard_secret(rows.KEY))
+        with servers.opened(receive) as listener:
+            endpoint = rows.make_endpoint(url=listener.url, standard_webhooks=True)
+            long_ago = datetime.now(tz=UTC) - timedelta(minutes=9)
+            receiver_exams.examine_endpoint(endpoint.business, actor=rows.ADA, now=long_ago)
+            assert exam_runner.run_waiting(clock=lambda: datetime.now(tz=UTC)) == 1
+
+        exam = Exam.objects.get()
+        assert exam.state == Exam.State.PASSED, [(each.probe.name, each.cause) for each in exam.results]
+        assert "webhook-signature" in exam.all_requests[0].headers
 
 
 class TestJudge:

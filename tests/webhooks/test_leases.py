@@ -290,7 +290,7 @@ class TestHeldDeliveries:
 
     def test_start_a_new_period_when_they_are_held_again(self):
         endpoint, delivery = self.hold()
-        held_deliveries.release(business=endpoint.business, now=LATER)
+        held_deliveries.release(endpoint, now=LATER)
 
         assert acquire(at=LATER) == []
 

@@ -1,11 +1,12 @@
 import json
 import re
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from standardwebhooks import Webhook, WebhookVerificationError
 
 from merchants.models import AuditEntry
 from tests.factories import BusinessFactory
@@ -25,9 +26,9 @@ from tests.webhooks.rows import (
 )
 from webhooks import services
 from webhooks.models import CATEGORIES, Category, Delivery, Endpoint, Event
-from webhooks.publishing import NewEvent, endpoint_of, prepare
+from webhooks.publishing import NewEvent, endpoints_of, prepare
 from webhooks.services import UnusableEndpoint, configure, replayable, rotate_hash_key
-from webhooks.signing import sign
+from webhooks.signing import sign, standard_headers, standard_secret
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "signing_vectors.json").read_text())["webhook"]
 STATES = Delivery.State
@@ -40,13 +41,42 @@ def configured(business, **changes):
 
 def prepared(business, event=Event.PAYMENT_SUCCESS, **changes):
     new = {"subject": uuid.uuid4(), "data": lambda: data_of(event)} | changes
-    return prepare(NewEvent(event, business.pk, **new), endpoint_of(business.pk), now=NOON)
+    new = NewEvent(event, business.pk, **new)
+    return [row for each in endpoints_of(business.pk) for row in prepare(new, each, now=NOON)]
 
 
 class TestSigning:
     def test_matches_the_vectors(self):
         assert sign(VECTORS["hash_key"], VECTORS["body"].encode()) == VECTORS["signature"]
         assert sign(VECTORS["hash_key"], b"") == VECTORS["empty_body_signature"]
+
+    def test_of_standard_webhooks_is_that_of_their_library(self):
+        """Signed with `standardwebhooks` 1.1.0 for Python, and this secret."""
+        key = "whk_sandbox_Zk3W9sT1vXq8LrB6yNc0MdH5uJf2GaP7eQo4iRzVxK"
+        assert standard_secret(key) == (
+            "whsec_d2hrX3NhbmRib3hfWmszVzlzVDF2WHE4THJCNnlOYzBNZEg1dUpmMkdhUDdlUW80aVJ6VnhL"
+        )
+        headers = standard_headers(
+            [key],
+            delivery_id=uuid.UUID("5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11"),
+            at=NOON + timedelta(milliseconds=900),
+            body='{"event":"payment.success","name":"Adé"}'.encode(),
+        )
+        assert headers == {
+            "webhook-id": "5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11",
+            "webhook-timestamp": "1767268805",
+            "webhook-signature": "v1,WkOEbqUyML2JI4ISavdb+d1FDCJ5GmzoVkJciI54Cq0=",
+        }
+
+    def test_of_standard_webhooks_is_verified_by_their_library(self):
+        new, old, other = (f"whk_sandbox_{name}" for name in ("new", "old", "other"))
+        body = '{"event":"payment.success","name":"Adé"}'.encode()
+        headers = standard_headers([new, old], delivery_id=uuid.uuid4(), at=datetime.now(UTC), body=body)
+
+        for key in (new, old):
+            assert Webhook(standard_secret(key)).verify(body, headers)["name"] == "Adé"
+        with pytest.raises(WebhookVerificationError):
+            Webhook(standard_secret(other)).verify(body, headers)
 
 
 @pytest.mark.django_db
@@ -92,7 +122,7 @@ class TestConfigure:
             {"url": "https://ada@hooks.shop.com"},
             {"subscribed_events": []},
             {"subscribed_events": ["refunds"]},
-            {"subscribed_events": ["payment", "payment.success"]},
+            {"subscribed_events": ["payment", "payment.succeeded"]},
         ],
     )
     def test_rejects_invalid_settings_with_a_reason(self, wrong):
@@ -216,12 +246,21 @@ class TestReplayable:
         make_delivery(make_endpoint(), state=STATES.DEAD)
         business = endpoint.business
 
-        assert list(replayable(business=business)) == rows
-        assert list(replayable(business=business, states=[STATES.DELIVERED])) == [delivered]
-        assert list(replayable(business=business, states=[STATES.HELD, STATES.WAITING])) == [held]
-        assert list(replayable(business=business, states=STATES, event=Event.PAYOUT_FAILED)) == [held]
-        between = replayable(business=business, since=rows[2].created_at, until=rows[4].created_at)
+        assert list(replayable(now=NOON, business=business)) == rows
+        assert list(replayable(now=NOON, business=business, states=[STATES.DELIVERED])) == [delivered]
+        assert list(replayable(now=NOON, business=business, states=[STATES.HELD, STATES.WAITING])) == [held]
+        assert list(replayable(now=NOON, business=business, states=STATES, event=Event.PAYOUT_FAILED)) == [
+            held
+        ]
+        between = replayable(now=NOON, business=business, since=rows[2].created_at, until=rows[4].created_at)
         assert list(between) == rows[2:5]
+
+    def test_takes_retrying_deliveries_before_their_next_attempt(self):
+        delivery = retrying(make_endpoint())
+        chosen = {"business": delivery.business, "states": [STATES.WAITING]}
+
+        assert list(replayable(now=NOON, **chosen)) == [delivery]
+        assert list(replayable(now=delivery.next_attempt_at, **chosen)) == []
 
     def test_writes_an_audit_entry_and_notifies_workers(self, signals):
         dead = make_delivery(make_endpoint(), state=STATES.DEAD)
@@ -231,6 +270,61 @@ class TestReplayable:
         entry = AuditEntry.objects.get(action="webhook.replayed")
         assert (entry.target, entry.business_id) == (str(dead.pk), dead.business_id)
         assert signals == [True]
+
+
+def retrying(endpoint):
+    """Return a delivery after its first failure."""
+    delivery = make_delivery(endpoint)
+    record(acquire(), FAILED)
+    delivery.refresh_from_db()
+    return delivery
+
+
+@pytest.mark.django_db
+class TestExtraAttempt:
+    def test_that_fails_uses_none_up_and_leaves_the_planned_one(self):
+        delivery = retrying(make_endpoint())
+        planned = delivery.next_attempt_at
+
+        assert replay(delivery) == [True]
+        record(acquire(), FAILED)
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.next_attempt_at, delivery.planned_at) == ("waiting", planned, None)
+        assert (delivery.attempts_made, delivery.manual_attempts, delivery.is_manual) == (1, 1, False)
+        assert [each.is_manual for each in delivery.attempts.order_by("number")] == [False, True]
+
+    def test_that_succeeds_ends_the_delivery(self):
+        delivery = retrying(make_endpoint())
+
+        replay(delivery)
+        record(acquire(), DELIVERED)
+
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.next_attempt_at, delivery.planned_at) == ("delivered", None, None)
+
+    def test_is_made_once_if_requested_twice(self):
+        delivery = retrying(make_endpoint())
+
+        assert [replay(delivery), replay(delivery)] == [[True], [False]]
+
+    def test_is_refused_while_an_attempt_is_made(self):
+        delivery = retrying(make_endpoint())
+        acquire(at=delivery.next_attempt_at)
+
+        assert replay(delivery) == [False]
+
+    def test_keeps_its_plan_if_its_worker_is_lost(self):
+        delivery = retrying(make_endpoint())
+        planned = delivery.next_attempt_at
+        replay(delivery)
+        acquire()
+
+        record(acquire(at=NOON + timedelta(hours=1)), FAILED)
+
+        delivery.refresh_from_db()
+        assert delivery.next_attempt_at >= planned
+        assert (delivery.state, delivery.attempts_made) == ("waiting", 1)
 
 
 @pytest.mark.django_db
@@ -266,7 +360,7 @@ class TestSendTestEvent:
         delivery = services.send_test_event(business=make_endpoint().business, data=DATA, now=NOON)
         record(acquire(), exchange)
 
-        assert not replayable(business=delivery.business, states=STATES.values).exists()
+        assert not replayable(now=NOON, business=delivery.business, states=STATES.values).exists()
         assert replay(delivery) == [False]
 
 

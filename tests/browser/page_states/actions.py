@@ -29,7 +29,9 @@ def pressing(name: str, **fields: str) -> Action:
     def action(page: Page) -> None:
         page.evaluate(LET_THE_SERVER_VALIDATE)
         for label, text in fields.items():
-            page.get_by_label(label.replace("_", " ")).first.fill(text)
+            # Buttons may have such words in their names too.
+            named = page.get_by_label(label.replace("_", " "))
+            named.and_(page.locator("input, textarea")).first.fill(text)
         press(page, name)
 
     return action

@@ -20,7 +20,7 @@ ACCOUNT, SETTINGS, SANDBOX = "/dashboard/account/", "/dashboard/settings/", "/da
 
 
 def inviting_an_hour_later(data: SampleData) -> Action:
-    """Return the action of inviting a member long after signing in, up to the page with the kept form."""
+    """Return the action of inviting a member long after signing in, up to the page with the refused form."""
 
     def action(page: Page) -> None:
         page.goto(f"{data.service.base_url}/dashboard/team/invite/")
@@ -28,6 +28,12 @@ def inviting_an_hour_later(data: SampleData) -> Action:
         page.get_by_label("Email").fill(f"{'long' * 12}@example.com")
         page.get_by_label("Finance").check()
         press(page, "Invite member")
+
+    return action
+
+
+def confirming(data: SampleData) -> Action:
+    def action(page: Page) -> None:
         page.get_by_label("Password").fill(data.password)
         press(page, "Confirm")
 
@@ -61,7 +67,7 @@ def turn_off(page: Page) -> None:
 def for_owners(data: SampleData, page: Page) -> list[PageState]:
     return [
         *webhooks(data, page),
-        *developers(data),
+        *developers(data, page),
         PageState("sandbox", SANDBOX),
         PageState("sandbox-answered", SANDBOX, pressing("Send request")),
         PageState("sandbox-refused", SANDBOX, send_half_an_object),
@@ -71,13 +77,23 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
         PageState("sandbox-found", f"{SANDBOX}?q=lost"),
         PageState("sandbox-none", f"{SANDBOX}?q=nothing+like+it"),
         PageState("settings", SETTINGS),
+        PageState("settings-payments", f"{SETTINGS}payments/"),
+        PageState("notifications", f"{SETTINGS}notifications/"),
+        PageState("settings-payouts", f"{SETTINGS}payouts/"),
+        PageState(
+            "settings-payouts-refused",
+            f"{SETTINGS}payouts/",
+            pressing("Save", Per_day="much"),
+        ),
+        PageState("settlement-account", f"{SETTINGS}settlement-account/"),
         PageState("settings-saved", SETTINGS, pressing("Save time zone")),
-        PageState("settings-refused", SETTINGS, pressing("Save accent colour", Accent_colour="#ffff00")),
+        PageState("settings-refused", SETTINGS, pressing("Save name and look", Accent_colour="#ffff00")),
         PageState("team-invite", f"{TEAM}invite/"),
         PageState("team-invite-refused", f"{TEAM}invite/", pressing("Invite member", Email="ada")),
         PageState("team-invited", f"{TEAM}invite/", invite),
         PageState("team", TEAM),
         PageState("team-member", f"{TEAM}{data.ids['viewer']}/"),
+        PageState("team-remove", f"{TEAM}{data.ids['viewer']}/remove/"),
         PageState("activity", "/dashboard/activity/"),
         PageState("activity-none", "/dashboard/activity/?since=2020-01-01&until=2020-01-02"),
         PageState("account", ACCOUNT),
@@ -86,12 +102,14 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
         PageState("account-app-refused", f"{ACCOUNT}app/", pressing("Turn on", Code="000000")),
         PageState("account-passkey", f"{ACCOUNT}passkeys/new/"),
         PageState("confirm", "/dashboard/confirm/"),
-        PageState("kept-form", "/dashboard/confirm/form/", inviting_an_hour_later(data)),
+        PageState("refused-form", "/dashboard/team/invite/", inviting_an_hour_later(data)),
+        PageState("confirmed", "/dashboard/confirm/done/", confirming(data)),
     ]
 
 
 def webhooks(data: SampleData, page: Page) -> list[PageState]:
-    deliveries = f"{WEBHOOKS}deliveries/"
+    deliveries, endpoints = f"{WEBHOOKS}deliveries/", f"{WEBHOOKS}endpoints/"
+    endpoint = f"{endpoints}{data.ids['endpoint']}/"
     replayed = f"{WEBHOOKS}replay/?state=delivered&since=2026-01-01&until=2036-01-01"
     return [
         PageState("webhooks-failing", WEBHOOKS),
@@ -100,6 +118,15 @@ def webhooks(data: SampleData, page: Page) -> list[PageState]:
         PageState("webhooks-exam-failed", f"{WEBHOOKS}exam/", examine),
         PageState("webhooks-rotate", f"{WEBHOOKS}rotate/"),
         PageState("webhooks-new-key", f"{WEBHOOKS}rotate/", pressing("Rotate signing key")),
+        PageState("webhook-endpoints", endpoints),
+        PageState("webhook-endpoint-new", f"{endpoints}new/"),
+        PageState(
+            "webhook-endpoint-refused", f"{endpoints}new/", pressing("Add endpoint", Webhook_URL="shop")
+        ),
+        PageState("webhook-endpoint", endpoint),
+        PageState("webhook-endpoint-edit", f"{endpoint}edit/"),
+        PageState("webhook-endpoint-delete", f"{endpoint}delete/"),
+        PageState("webhook-endpoint-rotate", f"{endpoint}rotate/"),
         PageState("deliveries", deliveries),
         PageState("deliveries-none", f"{deliveries}?q=nothing-like-it"),
         PageState("deliveries-selected", f"{deliveries}?state=delivered", select_two),
@@ -112,9 +139,9 @@ def webhooks(data: SampleData, page: Page) -> list[PageState]:
     ]
 
 
-def developers(data: SampleData) -> list[PageState]:
+def developers(data: SampleData, page: Page) -> list[PageState]:
     key = data.ids["key"]
-    signature = f"{DEVELOPERS}signature/"
+    signature, requests = f"{DEVELOPERS}signature/", f"{DEVELOPERS}requests/"
     return [
         PageState("developers", DEVELOPERS),
         PageState("developers-new-key", f"{DEVELOPERS}keys/new/"),
@@ -123,7 +150,9 @@ def developers(data: SampleData) -> list[PageState]:
         ),
         PageState("developers-rotate-key", f"{DEVELOPERS}keys/{key}/rotate/"),
         PageState("developers-revoke-key", f"{DEVELOPERS}keys/{key}/revoke/"),
-        PageState("developers-requests", f"{DEVELOPERS}requests/"),
+        PageState("developers-requests", requests),
+        PageState("developers-request", link_on(data, page, f"{requests}?status=2")),
+        PageState("developers-request-refused", link_on(data, page, f"{requests}?status=4")),
         PageState("developers-signature", signature),
         PageState(
             "developers-signature-checked", signature, pressing("Check request", Headers="X-Api-Key: none")
@@ -150,6 +179,7 @@ def for_viewers(data: SampleData, page: Page) -> list[PageState]:
         PageState("viewer-webhooks", WEBHOOKS),
         PageState("viewer-team", TEAM),
         PageState("viewer-settings", SETTINGS),
+        PageState("viewer-notifications", f"{SETTINGS}notifications/"),
         PageState("viewer-sandbox", SANDBOX),
         PageState("viewer-payment", f"/dashboard/payments/{data.ids['paid']}/"),
         PageState("viewer-unapplied", link_on(data, page, unapplied)),

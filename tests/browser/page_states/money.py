@@ -15,7 +15,12 @@ from tests.browser.people import press
 from tests.browser.sample_data import LONG_NAME, SampleData
 
 PAYMENTS, PAYOUTS = "/dashboard/payments/", "/dashboard/payouts/"
+CUSTOMER, DISPUTES = f"{PAYMENTS}customer/", "/dashboard/disputes/"
+BATCHES = f"{PAYOUTS}batches/"
+BENEFICIARIES = f"{PAYOUTS}beneficiaries/"
 LINKS = "/dashboard/payment-links/"
+INVOICES = "/dashboard/settlements/invoices/"
+STATEMENTS = "/dashboard/balance/statements/"
 ACCOUNTS, UNAPPLIED = "/dashboard/virtual-accounts/", "/dashboard/virtual-accounts/unapplied/"
 
 
@@ -27,9 +32,23 @@ def write_a_payout(page: Page, **changes: str) -> None:
     press(page, "Review payout")
 
 
+def look_up_a_holder(page: Page) -> None:
+    page.get_by_label("Bank").select_option("058")
+    page.get_by_label("Account number").fill("0123456789")
+    press(page, "Look up holder")
+
+
+paste_wrong_rows = pressing(
+    "Check payouts",
+    Title="Suppliers, week 48",
+    Rows_from_your_spreadsheet=f"Name\tBank\tAccount\tAmount\tPurpose\n{LONG_NAME[:60]}\t44\t690213447\t1.500,00\tRent\n",
+)
+
+
 def write_a_link(page: Page) -> None:
     given = {"Title": LONG_NAME[:80], "Amount": "99.99", "Maximum uses": "0", "Address": "Book--Binding"}
     page.evaluate(LET_THE_SERVER_VALIDATE)
+    page.get_by_text("More options").click()
     for label, text in given.items():
         page.get_by_label(label, exact=True).or_(page.get_by_label(f"{label} (optional)")).first.fill(text)
     press(page, "Create payment link")
@@ -61,16 +80,29 @@ def rename_to_nothing(page: Page) -> None:
     press(page, "Rename view")
 
 
+def review_an_empty_return(page: Page) -> None:
+    page.evaluate(LET_THE_SERVER_VALIDATE)
+    press(page, "Review return", exact=False)
+
+
 def return_to_the_sender(page: Page) -> None:
     page.get_by_label("Sender's account number").fill("0123456789")
     page.get_by_label("Sender's bank").select_option("058")
     page.locator("#return_reason").fill("Asked to send the right amount")
-    press(page, "Return to sender")
+    press(page, "Review return", exact=False)
+    press(page, "Return NGN", exact=False)
+
+
+def reject_without_a_reason(page: Page) -> None:
+    opening("Reject instead")(page)
+    page.evaluate(LET_THE_SERVER_VALIDATE)
+    press(page, "Reject payout")
 
 
 def for_owners(data: SampleData, page: Page) -> list[PageState]:
     return [
         PageState("overview", "/dashboard/"),
+        PageState("success-rates", f"{PAYMENTS}success-rates/"),
         PageState("overview-menu", "/dashboard/", open_the_menu),
         PageState("overview-businesses", "/dashboard/", opening("Ada Books")),
         PageState("overview-navigation", "/dashboard/", open_the_navigation, is_for_phones=True),
@@ -81,18 +113,44 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
         *payment_links(data, page),
         *accounts(data),
         *unapplied(data, page),
+        *disputes(data),
+        PageState("customer", f"{CUSTOMER}?reference=cus-1"),
+        PageState("customer-long", f"{CUSTOMER}?reference=cus-2"),
+        PageState("customer-none", CUSTOMER),
         PageState("settlements", "/dashboard/settlements/"),
         PageState("settlements-none", "/dashboard/settlements/?until=2001-01-01"),
         *[
             PageState(f"settlement-{state}", f"/dashboard/settlements/{batch}/")
             for state, batch in data.ids["batches"].items()
         ],
+        PageState("invoices", INVOICES),
+        PageState("invoices-none", f"{INVOICES}?q=INV-999999"),
+        PageState("invoice", f"{INVOICES}{data.ids['invoice']}/"),
         PageState("balance", "/dashboard/balance/"),
+        *statements(data),
         PageState("search", "/dashboard/search/"),
         PageState("search-found", "/dashboard/search/?q=ada"),
         PageState("search-nothing", "/dashboard/search/?q=nothing+like+this"),
         PageState("failure-404-signed-in", f"{PAYMENTS}00000000-0000-4000-8000-000000000000/"),
     ]
+
+
+def statements(data: SampleData) -> list[PageState]:
+    month, links = data.ids["month"], f"{STATEMENTS}links/"
+    return [
+        PageState("statements", STATEMENTS),
+        PageState("statement", f"{STATEMENTS}{month}/"),
+        PageState("guest-links", links),
+        PageState("guest-link-new", f"{links}new/"),
+        PageState("guest-link-refused", f"{links}new/", refuse_a_guest_link),
+        PageState("guest-link-made", f"{links}new/", pressing("Create guest link", Name_or_reason=LONG_NAME)),
+    ]
+
+
+def refuse_a_guest_link(page: Page) -> None:
+    page.evaluate(LET_THE_SERVER_VALIDATE)
+    page.get_by_label("Days until it expires").fill("91")
+    press(page, "Create guest link")
 
 
 def payment_lists() -> list[PageState]:
@@ -177,9 +235,30 @@ def payouts(data: SampleData) -> list[PageState]:
         PageState("payout-failed", f"{PAYOUTS}{ids['payout_failed']}/"),
         PageState("payout-queried", f"{PAYOUTS}{ids['payout_queried']}/"),
         PageState("payout-returned", f"{PAYOUTS}{ids['payout_returned']}/"),
+        PageState("payout-approval", f"{PAYOUTS}{ids['payout_waiting']}/approval/"),
+        PageState(
+            "payout-approval-refused",
+            f"{PAYOUTS}{ids['payout_waiting']}/approval/",
+            reject_without_a_reason,
+        ),
         PageState("payouts-new", new),
         PageState("payouts-new-refused", new, lambda page: write_a_payout(page, Amount="none")),
+        PageState("payouts-new-looked-up", new, look_up_a_holder),
         PageState("payouts-confirm", new, write_a_payout),
+        PageState("batches", BATCHES),
+        PageState("batch-new", f"{BATCHES}new/"),
+        PageState("batch-new-refused", f"{BATCHES}new/", paste_wrong_rows),
+        PageState("batch", f"{BATCHES}{ids['payout_batch']}/"),
+        PageState("batch-cancel", f"{BATCHES}{ids['payout_batch']}/cancel/"),
+        PageState("batch-approval", f"{BATCHES}{ids['payout_batch_waiting']}/"),
+        PageState("batch-completed", f"{BATCHES}{ids['payout_batch_completed']}/"),
+        PageState("batch-failed-ones", f"{BATCHES}{ids['payout_batch_completed']}/?state=failed"),
+        PageState("batch-cancelled", f"{BATCHES}{ids['payout_batch_cancelled']}/"),
+        PageState("beneficiaries", BENEFICIARIES),
+        PageState("beneficiaries-none", f"{BENEFICIARIES}?q=nothing-like-it"),
+        PageState("beneficiary-new", f"{BENEFICIARIES}new/"),
+        PageState("beneficiary", f"{BENEFICIARIES}{ids['beneficiary']}/"),
+        PageState("beneficiary-block", f"{BENEFICIARIES}{ids['beneficiary']}/block/"),
     ]
 
 
@@ -240,19 +319,38 @@ def unapplied(data: SampleData, page: Page) -> list[PageState]:
     return [
         PageState("unapplied", UNAPPLIED),
         PageState("unapplied-item", undecided),
-        PageState("unapplied-refused", undecided, pressing("Return to sender")),
+        PageState("unapplied-refused", undecided, review_an_empty_return),
         PageState(
-            "unapplied-credited",
+            "unapplied-review",
             to_credit,
-            pressing("Credit to balance", Reason="The customer pays the rest in cash"),
+            pressing("Review acceptance", Reason="The customer pays the rest in cash"),
         ),
         PageState("unapplied-returned", to_return, return_to_the_sender),
         PageState("unapplied-decided", f"{UNAPPLIED}?state=returned"),
     ]
 
 
+def disputes(data: SampleData) -> list[PageState]:
+    dispute = f"{DISPUTES}{data.ids['dispute']}/"
+    return [
+        PageState("disputes", DISPUTES),
+        PageState("disputes-to-answer", f"{DISPUTES}?status=needs_response"),
+        PageState("disputes-none", f"{DISPUTES}?q=nothing-like-it"),
+        PageState("dispute", dispute),
+        PageState("dispute-refused", dispute, pressing("Add to evidence")),
+        PageState("dispute-refused-kind", dispute, pressing("Add to evidence", Text="Handed over")),
+        PageState("dispute-submit", f"{dispute}submit/"),
+        PageState("dispute-accept", f"{dispute}accept/"),
+        PageState("dispute-accept-refused", f"{dispute}accept/", pressing("Review", Amount="much")),
+        PageState("dispute-accept-review", f"{dispute}accept/", pressing("Review", Amount="1,000.00")),
+        PageState("dispute-submitted", f"{DISPUTES}{data.ids['dispute_submitted']}/"),
+        PageState("dispute-submitted-accept", f"{DISPUTES}{data.ids['dispute_submitted']}/accept/"),
+        PageState("dispute-won", f"{DISPUTES}{data.ids['dispute_won']}/"),
+    ]
+
+
 def for_new_owners(_data: SampleData, _page: Page) -> list[PageState]:
-    areas = ["payments", "payment-links", "payouts", "virtual-accounts", "virtual-accounts/unapplied", "webhooks",
+    areas = ["payments", "payments/customer", "payment-links", "payouts", "disputes", "virtual-accounts", "virtual-accounts/unapplied", "webhooks",
              "webhooks/deliveries", "settlements", "balance", "developers", "developers/requests", "team", "activity",
              "search", "sandbox", "settings"]  # fmt: skip
     return [

@@ -1,7 +1,10 @@
 """Page states of staff: the administration."""
 
+from datetime import UTC, datetime
+
 from playwright.sync_api import Page
 
+from payments.rules.business_days import business_day
 from tests.browser.page_states.actions import hrefs, signed_in_as
 from tests.browser.page_states.state import PageState, Persona
 from tests.browser.people import press
@@ -31,6 +34,8 @@ def for_staff(data: SampleData, page: Page) -> list[PageState]:
     """The administration: the models listed on its first page, and the newest row of each."""
     page.goto(f"{data.service.base_url}/admin/")
     lists = hrefs(page.locator("#content-main th[scope=row] a[href^='/admin/']"))
+    last = business_day(datetime.now(tz=UTC))
+    first = last.replace(day=1)
     unanswered = "/admin/payments/transaction/?unanswered=all"
     return [
         PageState("staff-no-business", "/dashboard/"),
@@ -38,6 +43,10 @@ def for_staff(data: SampleData, page: Page) -> list[PageState]:
         PageState("admin-search", "/admin/search/?q=ada"),
         PageState("admin-search-none", "/admin/search/?q=nothing+like+it"),
         PageState("admin-unanswered", unanswered),
+        PageState("admin-cash", "/admin/cash/"),
+        PageState("admin-connectors", "/admin/connector/"),
+        PageState("admin-taxes", f"/admin/taxes/?first={first:%Y-%m-%d}&last={last:%Y-%m-%d}"),
+        PageState("admin-taxes-refused", "/admin/taxes/?first=2026-02-01&last=2026-01-01"),
         PageState(
             "admin-link-blocked", f"/admin/payments/paymentlink/{data.ids['payment_link_blocked']}/change/"
         ),

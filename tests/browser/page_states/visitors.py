@@ -225,6 +225,16 @@ def for_invitees(data: SampleData, page: Page) -> list[PageState]:
     ]
 
 
+def for_guests(data: SampleData, _page: Page) -> list[PageState]:
+    """An accountant with a guest link."""
+    link, month = data.ids["guest_link"], data.ids["month"]
+    return [
+        PageState("guest-statement", link),
+        PageState("guest-statement-month", f"{link}{month}/"),
+        PageState("guest-statement-gone", "/statement/nonsense/"),
+    ]
+
+
 def for_the_mfa_step(_data: SampleData, page: Page) -> list[PageState]:
     path = "/dashboard/login/code/"
     return [
@@ -238,5 +248,6 @@ VISITORS = {
     "password resets": Persona(for_password_resets),
     "payers": Persona(for_payers),
     "invitees": Persona(for_invitees),
+    "guests": Persona(for_guests),
     "the MFA step": Persona(for_the_mfa_step, signed_in_as("mfa@example.com")),
 }

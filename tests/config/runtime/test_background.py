@@ -72,7 +72,10 @@ class TestBackground:
         assert {job.task for job in started} == {
             "payments.requery_due",
             "payments.look_at_watches",
+            "payments.ask_servers",
             "payments.notify_account_provider",
+            "disputes.query_cases",
+            "disputes.send_answers",
         }
 
     def test_knows_every_task(self):

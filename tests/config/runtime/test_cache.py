@@ -21,6 +21,7 @@ from config.runtime.cache import JSONSerializer
 from tests import orders
 from tests.journeys.service import PROJECT
 
+pytestmark = pytest.mark.redis
 needs_redis = pytest.mark.skipif(not configured.REDIS_URL, reason="REDIS_URL names no Redis")
 
 

@@ -110,7 +110,7 @@ class TestRunProduction:
         assert not any(is_running(pid) for pid in pids.values())
         assert not Path(certificate).parent.exists()
 
-    def test_takes_payments_with_simulators(self):
+    def test_takes_payments_in_production_with_simulated_providers(self):
         command = [
             sys.executable,
             "-m",
@@ -124,23 +124,18 @@ class TestRunProduction:
             shown = printed_until("/control", process)
             [settings] = re.findall(r"^\. \S+settings\.sh$", shown, re.MULTILINE)
             [call] = re.findall(r"^call\(\) .+$", shown, re.MULTILINE)
-            by_card, payout, account, by_transfer, receive = (
+            by_card, payout = (
                 partial(self.run, settings, call.replace(".venv/bin/python", sys.executable), line)
-                for line in re.findall(r"^(?:call /|curl ).+$", shown, re.MULTILINE)
+                for line in re.findall(r"^call /.+$", shown, re.MULTILINE)
             )
-
-            statuses = [by_card()["status"], payout()["status"]]
-            paid = by_transfer(ID=account()["id"])
-            received = receive(NUMBER=paid["virtual_account_details"]["account_number"])
+            paid, paid_out = by_card(), payout()
         finally:
             process.send_signal(signal.SIGINT)
             rest, _ = process.communicate(timeout=120)
 
-        assert statuses == ["success", "success"]
-        assert (received["answer"]["status"], '"applied":"session"' in received["answer"]["body"]) == (
-            200,
-            True,
-        )
+        assert "ENVIRONMENT   production" in shown
+        assert (paid["status"], paid["gateway_code"]) == ("success", "10000")
+        assert paid_out["status"] in {"success", "pending"}  # Paystack decides later
         assert rest.endswith("Stopped.\n")
 
     @staticmethod

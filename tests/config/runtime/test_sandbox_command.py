@@ -83,7 +83,7 @@ class TestMake:
         )
 
         assert refused.returncode == 2
-        assert b"PROT? Known: ARGS BASE DATA IMAGE_CACHE PORT PYTHON" in refused.stderr
+        assert b"PROT? Known: ARGS BASE DATA IMAGE_CACHE ONLY PORT PYTHON" in refused.stderr
 
     def test_accepts_values_with_blanks_and_equals_signs(self):
         given = ["ARGS=tests/a  tests/b -m 'not e2e' --x=y", "PORT=8100", "DATA=/tmp/a b"]

@@ -131,7 +131,7 @@ class TestRefusals:
             wait_until_it_listens(port, process)
             status, headers, body = ask(
                 port,
-                b"POST /dashboard/login/ HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nContent-Length: 70000\r\n\r\n",
+                b"POST /dashboard/login/ HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nContent-Length: 5000000\r\n\r\n",
             )
         finally:
             process.terminate()

@@ -33,7 +33,9 @@ class InProcess:
 
     def call(self, request, *, timeout):
         path = request.url.removeprefix(URL)
-        self.sent.append((request.method, path, json.loads(request.body or b"null"), dict(request.headers)))
+        is_json = request.headers.get("Content-Type") == "application/json"
+        document = json.loads(request.body) if is_json else None
+        self.sent.append((request.method, path, document, dict(request.headers)))
         if self.is_down:
             raise NoAnswer("ConnectionError")
         try:
@@ -84,7 +86,7 @@ def connected(settings, simulator, **more):
     configure(settings, **more)
     transport = InProcess(simulator)
     acquirer = CheckoutAcquirer(transport=transport)
-    transport.time = follow_clock(acquirer._client, simulator)
+    transport.time = follow_clock(acquirer.client, simulator)
     return acquirer, transport
 
 

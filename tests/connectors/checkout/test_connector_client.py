@@ -1,17 +1,18 @@
 """Repeats, refusals and lost answers: what our client believes and what it sends again."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from connectors.checkout import cards
-from connectors.checkout.client import Deadline
+from connectors.checkout.client import Deadline, NotFound
 from kit.connectors.circuit_breaker import IN_A_ROW
 from kit.connectors.http_client import HttpAnswer, NoAnswer, NoRoom
 from kit.connectors.token_bucket import LONGEST_WAIT
-from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
-from tests.connectors.checkout.connecting import SECURE, card, connected, order
-from tests.connectors.checkout.test_connector_payments import known
+from payments.rails.protocol import AnswerLost, NoRecord, RailBlocked, RateLimited
+from tests.connectors.checkout.client import Client
+from tests.connectors.checkout.connecting import SECURE, URL, card, connected, order
 
 
 @pytest.fixture
@@ -37,9 +38,10 @@ class TestLostAnswer:
     def test_is_repeated_once_with_the_same_key(self, connection, acquirer, simulator, fault):
         simulator.plan.add(f"authorise: {fault}")
 
-        assert acquirer.authorise(order(), card=card()).outcome.is_success
+        answer = acquirer.authorise(order(), card=card())
 
-        assert sent(connection) == ["POST payments", "POST payments", "GET payments"]
+        assert (answer.outcome.is_success, answer.was_repeated) == (True, True)
+        assert sent(connection) == ["POST payments"] * 2
         keys = {headers["Cko-Idempotency-Key"] for *_, headers in connection[1].sent[:2]}
         assert (len(keys), made(simulator)) == (1, 1)
 
@@ -52,25 +54,31 @@ class TestLostAnswer:
         assert sent(connection) == ["POST payments"] * 2
 
     @pytest.mark.parametrize("capture", [True, False])
-    def test_second_payment_that_a_repeat_made_is_reversed(self, acquirer, simulator, caplog, capture):
+    def test_second_payment_that_a_repeat_made_is_reversed_alone(self, acquirer, simulator, capture):
         """Their server fails after the effect and cuts the connection, so that the key isn't kept."""
         simulator.account.delays.change({"idempotency_key": -1, "operation": 0})
         simulator.plan.add("authorise: cut")
-
         made = order(capture=capture)
-        first = acquirer.authorise(made, card=card())
-        with pytest.raises(AnswerLost):  # the other one isn't reversed yet
-            acquirer.query(known(made, first))
+        answer = acquirer.authorise(made, card=card())
+        beside = replace(made, beside=answer.acquirer_reference)
+
+        assert acquirer.query(beside).outcome.is_success
+        with pytest.raises(AnswerLost):  # the steps are decided later
+            acquirer.reverse(beside, is_repeat=False)
         simulator.clock.advance(2)
-        answer = acquirer.query(known(made, first))
+        acquirer.reverse(beside, is_repeat=True)
 
         books = simulator.books()["payments"]
-        assert not first.is_definite
         ours, [other] = books.pop(answer.acquirer_reference), books.values()
-        assert answer.outcome.is_success
         assert ours["charged" if capture else "reserved"] == 10_000
         assert (other["reserved"], other["charged"] - other["refunded"]) == (0, 0)
-        assert "several payments with our reference" in caplog.text
+
+    def test_nothing_beside_the_only_payment_is_no_record(self, acquirer):
+        made = order()
+        answer = acquirer.authorise(made, card=card())
+
+        with pytest.raises(NoRecord):
+            acquirer.query(replace(made, beside=answer.acquirer_reference))
 
     def test_repeat_gets_the_link_of_the_challenge(self, acquirer, simulator):
         simulator.plan.add("authorise: cut")
@@ -216,7 +224,7 @@ class TestRateLimit:
         assert sum(connection[1].time.slept) == pytest.approx(1, abs=0.2)
 
     def test_of_minutes_makes_new_payments_unavailable(self, acquirer, simulator):
-        acquirer._client.writes.empty(reset=30)
+        acquirer.client.writes.empty(reset=30)
         before = acquirer.is_available()
         simulator.clock.advance(29)
 
@@ -225,8 +233,8 @@ class TestRateLimit:
     def test_that_leaves_no_call_stops_queries_but_no_payment(self, connection, acquirer, simulator):
         paid = order()
         acquirer.authorise(paid, card=card())
-        acquirer._client.reads.empty(reset=30)
-        acquirer._client.writes.empty(reset=30)
+        acquirer.client.reads.empty(reset=30)
+        acquirer.client.writes.empty(reset=30)
         connection[1].sent.clear()
 
         with pytest.raises(RateLimited):
@@ -270,12 +278,67 @@ class TestBreaker:
         assert acquirer.is_available()
 
 
+class TestDownload:
+    """Of a report's file."""
+
+    @pytest.fixture
+    def path(self, simulator):
+        """Return the path of a report, of a day with a payment."""
+        client = Client(simulator)
+        client.paid()
+        simulator.account.base_url = URL
+        simulator.clock.advance(2 * 86_400)
+        [report, *_] = client.get("/reports")[1]["data"]
+        client.answers.clear()
+        return f"/reports/{report['id']}/files/{report['files'][0]['id']}"
+
+    def download(self, acquirer, path):
+        return acquirer.client.download(path, deadline=acquirer.client.deadline(of_query=True))
+
+    def test_waits_for_the_rate_limit(self, connection, acquirer, simulator, path):
+        simulator.plan.add("get_report_file: error 429")
+
+        assert "Payout ID" in self.download(acquirer, path)
+
+        assert connection[1].time.slept
+
+    def test_without_a_call_left_is_not_made(self, connection, acquirer, path):
+        acquirer.client.reads.empty(reset=30)
+
+        with pytest.raises(RateLimited):
+            self.download(acquirer, path)
+
+        assert sent(connection) == []
+
+    @pytest.mark.parametrize("fault", ["error 401", "error 403"])
+    def test_that_our_key_may_not_make_stops_calls(self, acquirer, simulator, path, fault):
+        simulator.plan.add(f"get_report_file: {fault}", f"list_payments: {fault}")
+
+        with pytest.raises(AnswerLost):
+            self.download(acquirer, path)
+
+        assert not acquirer.is_available()
+
+    def test_counts_for_the_breaker(self, acquirer, simulator, path):
+        simulator.plan.add(*["get_report_file: error 503"] * IN_A_ROW, "list_payments: error 503")
+
+        for _ in range(IN_A_ROW):
+            with pytest.raises(AnswerLost):
+                self.download(acquirer, path)
+
+        assert not acquirer.is_available()
+
+    def test_of_an_unknown_file_is_not_found(self, acquirer, path):
+        with pytest.raises(NotFound):
+            self.download(acquirer, path[:-3] + "xyz")
+
+
 class TestTime:
     def test_call_without_time_left_is_not_made_and_not_held_against_them(self, connection, acquirer):
         """A process that was suspended must not send a payment that is long failed."""
         for _ in range(IN_A_ROW):
             with pytest.raises(AnswerLost):
-                acquirer._client.post("/payments", {}, key="a", deadline=Deadline(0))
+                acquirer.client.post("/payments", {}, key="a", deadline=Deadline(0))
 
         assert sent(connection) == []
         assert acquirer.is_available()

@@ -7,13 +7,17 @@ from datetime import timedelta
 import pytest
 
 from connectors.checkout import answers
-from connectors.checkout.cards import REPEATED_FROM, REPEATED_UNTIL
+from connectors.checkout.cards import REFUND_REPEATED_FROM, REPEATED_FROM, REPEATED_UNTIL
 from connectors.checkout.references import reference_of
 from payments.rails.protocol import AnswerLost, RailBlocked
 from tests.connectors.checkout.connecting import card, connected, operation, order
 
 KINDS = ["capture", "void", "refund"]
 CALLS = {"capture": "captures", "void": "voids", "refund": "refunds"}
+
+
+# From which a capture, void or refund that isn't listed is sent again.
+AGE = {"capture": REPEATED_FROM, "void": REPEATED_FROM, "refund": REFUND_REPEATED_FROM}
 
 
 @pytest.fixture
@@ -106,7 +110,7 @@ class TestEachKind:
         with pytest.raises(AnswerLost):
             acquirer.query_operation(made, asked)
 
-        again = acquirer.query_operation(made, older(asked, REPEATED_FROM))
+        again = acquirer.query_operation(made, older(asked, AGE[asked.kind]))
         simulator.clock.advance(2)
 
         assert again.acquirer_reference
@@ -154,7 +158,7 @@ class TestEachKind:
         simulator.plan.add(f"{CALLS[kind]}: error 401")
 
         with pytest.raises(AnswerLost) as lost:
-            acquirer.query_operation(made, older(operation(kind), REPEATED_FROM))
+            acquirer.query_operation(made, older(operation(kind), AGE[kind]))
 
         assert not isinstance(lost.value, RailBlocked)
 
@@ -210,6 +214,24 @@ class TestRefund:
         again = acquirer.query_operation(made, older(asked, REPEATED_FROM))
 
         assert again.acquirer_reference
+
+    def test_that_may_still_arrive_is_not_sent_again_for_two_hours(self, acquirer, simulator, authorise):
+        made, asked = authorise("refund"), operation("refund", 3_000)
+        [payment] = simulator.account.payments.values()
+        for action in payment.actions:
+            action.processed_on -= timedelta(days=1)  # captured long before
+        simulator.plan.add("refunds: arrive_late 4000", "refunds: error_after 502")
+        with pytest.raises(AnswerLost):
+            acquirer.operate(made, asked)
+
+        with pytest.raises(AnswerLost):
+            acquirer.query_operation(made, older(asked, REPEATED_FROM))
+        simulator.clock.advance(4000)
+        simulator.tick()
+        simulator.clock.advance(2)
+        answer = acquirer.query_operation(made, older(asked, REFUND_REPEATED_FROM))
+
+        assert (answer.outcome.is_success, payment.refunded) == (True, 3_000)
 
     def test_5xx_with_an_effect_is_never_sent_again_before_it_is_listed(self, acquirer, simulator, authorise):
         made, asked = authorise("refund"), operation("refund", 3_000)

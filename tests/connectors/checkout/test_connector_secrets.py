@@ -66,4 +66,4 @@ def test_unexpected_error_of_the_transport_shows_none(settings, simulator):
 def test_reprs_show_none(settings, simulator):
     acquirer, _ = connected(settings, simulator)
 
-    assert hits(settings, repr(vars(acquirer._client)), repr(card(NUMBER, cvv=CVV))) == []
+    assert hits(settings, repr(vars(acquirer.client)), repr(card(NUMBER, cvv=CVV))) == []

@@ -85,7 +85,7 @@ def test_server_that_is_down_is_unknown(settings):
 
 
 def test_probe_in_the_background_makes_it_available_again(acquirer):
-    breaker = acquirer._client.breaker
+    breaker = acquirer.client.breaker
     breaker.open("calls aren't answered")
     before = acquirer.is_available()
     breaker.clock = SimpleNamespace(monotonic=lambda: time.monotonic() + PROBE_INTERVAL)

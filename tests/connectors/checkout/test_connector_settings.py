@@ -29,7 +29,9 @@ def account(settings):
 class TestSettings:
     def problems(self, *, is_sandbox, key="", url="", channel=""):
         return list(
-            checkout_account.problems(secret_key=key, url=url, channel=channel, is_sandbox=is_sandbox)
+            checkout_account.problems(
+                secret_key=key, url=url, channel=channel, is_sandbox=is_sandbox, may_be_simulated=is_sandbox
+            )
         )
 
     @pytest.mark.parametrize(

@@ -80,13 +80,13 @@ class TestDown:
 
     def test_page_of_a_link_offers_what_still_works(self, api, pay, go_down, transport, pass_time):
         link = make_link(api)
-        before = checkouts.methods_of(link)
+        before = checkouts.methods_of(link, None)
         go_down()
-        while_down = checkouts.methods_of(link)
+        while_down = checkouts.methods_of(link, None)
         transport.is_down = False
         pass_time(1)
 
-        assert (before, while_down, checkouts.methods_of(link)) == (
+        assert (before, while_down, checkouts.methods_of(link, None)) == (
             ["card", "virtual_account"],
             ["virtual_account"],
             before,

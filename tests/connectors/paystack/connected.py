@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from io import StringIO
 from threading import Thread
 from typing import Any
@@ -16,13 +16,16 @@ from connectors.paystack.simulator.integration import Settings
 from connectors.paystack.simulator.records import Transfer
 from connectors.paystack.simulator.server import Server
 from connectors.paystack.simulator.simulator import Simulator
+from connectors.services import event_processing
 from kit.connectors import connectors
 from payments import rails
 from payments.models import CardOperation, RailBlock, Transaction
 from payments.rails.protocol import PayoutBank
 from payments.services.rails.rail_queries.rail_blocks import cached_blocks
+from payments.services.transfers import account_provider_messages
 from tests import orders
 from tests.connectors.paystack.client import KEY, NOON
+from tests.connectors.provider_webhooks import PAYSTACK
 
 INTEGRATION = 463433
 PAYMENTS = "/api/payments"
@@ -67,6 +70,21 @@ class Connected:
         found: dict[str, Any] = self.api.get(f"{PAYMENTS}/{payout['reference']}").json()
         return found
 
+    def deliver(self, client: Any) -> None:
+        """Send our endpoint the events that are due, and process each until nothing more is to be asked."""
+
+        def post(url: str, headers: dict[str, str], body: bytes) -> int:
+            names = {name: value for name, value in headers.items() if name != "Content-Type"}
+            answer = client.post(url, body, content_type=headers["Content-Type"], headers=names)
+            status: int = answer.status_code
+            return status
+
+        # Only now: later, the simulator's own thread would post, and commit beside the test's transaction.
+        with patch.object(self.simulator.integration.outbox, "_send", post):
+            self.simulator.deliver()
+        event_processing.process_due()
+        account_provider_messages.send_due()
+
     def requery(self) -> None:
         call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
 
@@ -100,16 +118,26 @@ def made_bank() -> Any:
 
 
 @contextmanager
-def paystack_connected(settings: Any, api: Any, *, key: str = KEY, **variants: str) -> Iterator[Connected]:
-    """Run a simulated Paystack and route payouts to it."""
-    simulator = Simulator(
-        Settings(secret_key=key, integration=INTEGRATION), standing_at=NOON, variants=variants
-    )
+def paystack_connected(
+    settings: Any,
+    api: Any,
+    *,
+    key: str = KEY,
+    standing_at: datetime = NOON,
+    opens_accounts: bool = False,
+    **variants: str,
+) -> Iterator[Connected]:
+    """Run a simulated Paystack and route payouts to it, and virtual accounts if it `opens_accounts`."""
+    account = Settings(secret_key=key, integration=INTEGRATION, webhook_url=PAYSTACK)
+    simulator = Simulator(account, standing_at=standing_at, variants=variants)
     simulator.integration.switches["unlimited"] = True
     server = Server(simulator)
     serving = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     serving.start()
     settings.PAYOUT_BANK = "paystack"
+    if opens_accounts:
+        settings.ACCOUNT_PROVIDER = "paystack"
+    settings.PAYSTACK_FALLBACK_EMAIL = "pay@shop.example"
     settings.PAYSTACK_SECRET_KEY, settings.PAYSTACK_URL = key, server.url
     settings.PAYSTACK_INTEGRATION = str(INTEGRATION)
     connectors._made.cache_clear()

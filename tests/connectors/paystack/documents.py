@@ -264,3 +264,8 @@ def _properties(schema):
 def sample(name, status):
     """Return a published sample of an answer."""
     return _samples()[f"{name}.response.json"][str(status)]["data"]
+
+
+def event(name):
+    """Return a published sample of an event."""
+    return next(document for document in _samples().values() if document.get("event") == name)

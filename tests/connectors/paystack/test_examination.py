@@ -77,3 +77,11 @@ def test_names_a_missing_setting(paystack, settings):
     found = findings(status=2)
 
     assert "PAYSTACK_SECRET_KEY" in found["paystack settings"]["said"]
+
+
+def test_warns_about_card_payments_of_payers_without_an_address(paystack, settings):
+    settings.CARD_ACQUIRER, settings.PAYSTACK_FALLBACK_EMAIL = "paystack", ""
+
+    found = findings(status=1)
+
+    assert "PAYSTACK_FALLBACK_EMAIL" in found["paystack cards"]["advice"]

@@ -82,6 +82,7 @@ class TestPayout:
         found = live.again(payout)
         assert outcome(found) == ("success", "10000")
         assert len(found["acquirer_transaction_id"]) == 30  # the NIP session
+        assert Transaction.objects.get().rail_cost == live.only_transfer().fee
 
     @pytest.mark.parametrize("status", ["failed", "reversed"])
     def test_fails(self, live, status):

@@ -11,10 +11,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from dashboard.account import password_reset
+from dashboard.account.sign_in import password_reset
 from dashboard.models import PasswordResetRequest
 from dashboard.tasks import mail_password_resets
 from merchants.models import AuditEntry, User
+from tests.addresses import is_asked
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import passkey_of, signed_in
 from tests.developer_site.test_pages import Audit
@@ -45,10 +46,10 @@ class TestConfirmation:
     def test_is_a_full_page_and_never_a_partial(self, ada_member):
         browser = signed_in(ada_member.user, fresh=False)
 
-        held = browser.post("/dashboard/webhooks/", {"url": "x"}, headers={"HX-Request": "true"})
+        held = browser.get("/dashboard/payouts/new/", headers={"HX-Request": "true"})
 
         assert held.status_code == 200
-        assert held["HX-Redirect"] == "/dashboard/confirm/?next=%2Fdashboard%2Fconfirm%2Fform%2F"
+        assert held["HX-Redirect"] == "/dashboard/confirm/?next=%2Fdashboard%2Fpayouts%2Fnew%2F"
         assert held.content == b""
 
     def test_rejects_a_wrong_password(self, ada_member):
@@ -57,7 +58,7 @@ class TestConfirmation:
         page = browser.post("/dashboard/confirm/", {"password": "wrong"})
 
         assert "Incorrect password" in page.content.decode()
-        assert browser.post(self.NEW_KEY).status_code == 302
+        assert is_asked(browser.post(self.NEW_KEY))
         assert "session.confirmation_failed" in actions()
 
 
@@ -189,7 +190,7 @@ class TestForgottenPassword:
         visitor.post("/dashboard/login/forgotten/", {"email": "ada@example.com"})
         now = timezone.now()
         with monkeypatch.context() as broken:
-            broken.setattr("dashboard.account.password_reset.send_mail", _refuse_mail)
+            broken.setattr("dashboard.account.sign_in.password_reset.send_mail", _refuse_mail)
             assert password_reset.mail_due(now=now) == 0
 
         assert password_reset.mail_due(now=now + timedelta(seconds=59)) == 0  # leased

@@ -9,7 +9,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from freezegun import freeze_time
 
-from dashboard.account import webauthn_ceremonies
+from dashboard.account.second_factor import webauthn_ceremonies
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import Device, passkey_of, signed_in
 

@@ -117,6 +117,7 @@ class TestRejection:
         assert answer.status_code == 200
         assert page.count('role="alert"') == 1
         assert REFUSAL in page
+        assert "<title>Error: Sign in" in page
         assert "<script>" not in page
         assert visitor.get("/dashboard/").status_code == 302
 

@@ -1,5 +1,7 @@
 """Every list has tabs with counts, chips, saved views, totals, and a message for an invalid filter."""
 
+from itertools import product
+
 import pytest
 
 from dashboard.tasks import index_search
@@ -47,73 +49,87 @@ def busy(ada, api, now):
     return ada.business
 
 
-@pytest.mark.parametrize("address", LISTED)
 class TestList:
-    def test_has_totals_and_counts(self, browser, busy, address):
-        page = browser.get(address)
+    def test_has_totals_and_counts(self, subtests, browser, busy):
+        for address in LISTED:
+            with subtests.test(address):
+                page = browser.get(address)
 
-        if page.context["page"].rows:
-            assert page.context["totals"].count.number >= len(page.context["page"].rows)
-        if address in WITH_TABS:
-            assert page.context["tabs"][0].count == page.context["totals"].count
-            assert page.context["tabs"][0].is_here
+                if page.context["page"].rows:
+                    assert page.context["totals"].count.number >= len(page.context["page"].rows)
+                if address in WITH_TABS:
+                    assert page.context["tabs"][0].count == page.context["totals"].count
+                    assert page.context["tabs"][0].is_here
 
-    def test_has_presets_of_days(self, browser, busy, address):
-        days = browser.get(address).context["bar"].chips
-        presets = [preset for chip in days for preset in chip.presets if "period=" in preset.address]
+    def test_has_presets_of_days(self, subtests, browser, busy):
+        for address in LISTED:
+            days = browser.get(address).context["bar"].chips
+            presets = [preset for chip in days for preset in chip.presets if "period=" in preset.address]
 
-        assert [preset.label for preset in presets][:2] == ["Today", "Last 7 days"]
-        for preset in presets:
-            assert browser.get(f"{address}{preset.address}").status_code == 200
+            with subtests.test(address):
+                assert [preset.label for preset in presets][:2] == ["Today", "Last 7 days"]
+                for preset in presets:
+                    assert browser.get(f"{address}{preset.address}").status_code == 200
 
-    def test_says_that_a_filter_is_invalid_instead_of_showing_all(self, browser, busy, address):
-        for query in ("period=nonsense", "since=nonsense"):
-            page = browser.get(f"{address}?{query}")
+    def test_says_that_a_filter_is_invalid_instead_of_showing_all(self, subtests, browser, busy):
+        for address, query in product(LISTED, ("period=nonsense", "since=nonsense")):
+            with subtests.test(address, query=query):
+                page = browser.get(f"{address}?{query}")
+
+                assert page.context["page"].rows == []
+                assert 'role="alert"' in page.content.decode()
+                assert "Clear" in page.content.decode()
+
+    def test_has_views_of_its_own(self, subtests, browser, busy):
+        for address in LISTED:
+            with subtests.test(address):
+                listed = browser.get(address).context["views"].list
+                answer = browser.post(
+                    "/dashboard/views/", {"list": listed, "name": "Mine", "query": "period=7d"}
+                )
+
+                assert answer["Location"] == f"{address}?period=7d"
+                assert browser.get(answer["Location"]).context["views"].here.name == "Mine"
+                assert listed in LISTS
+
+    def test_has_a_search_whose_placeholder_fits(self, subtests, browser, busy):
+        for address in LISTED:
+            if address in WITHOUT_SEARCH:
+                continue
+            page = browser.get(address, {"q": "nothing like it"})
+            placeholder = page.content.decode().partition('placeholder="')[2].partition('"')[0]
+
+            with subtests.test(address):
+                assert page.context["page"].rows == []
+                assert "Clear filters" in page.content.decode()
+                assert 0 < len(placeholder) <= 34
+
+    def test_is_empty_without_rows(self, subtests, other_browser, bisi):
+        for address in LISTED:
+            with subtests.test(address):
+                page = other_browser.get(address)
+
+                assert page.context["page"].rows == [] or address == "/dashboard/activity/"
+                assert "Clear filters" not in page.content.decode()
+
+
+def test_an_unknown_tab_is_an_error(subtests, browser, busy):
+    for address, name in WITH_TABS.items():
+        with subtests.test(address):
+            page = browser.get(address, {name: "nonsense"})
 
             assert page.context["page"].rows == []
-            assert 'role="alert"' in page.content.decode()
-            assert "Clear" in page.content.decode()
-
-    def test_has_views_of_its_own(self, browser, busy, address):
-        listed = browser.get(address).context["views"].list
-        answer = browser.post("/dashboard/views/", {"list": listed, "name": "Mine", "query": "period=7d"})
-
-        assert answer["Location"] == f"{address}?period=7d"
-        assert browser.get(answer["Location"]).context["views"].here.name == "Mine"
-        assert listed in LISTS
-
-    def test_has_a_search_whose_placeholder_fits(self, browser, busy, address):
-        if address in WITHOUT_SEARCH:
-            return
-        page = browser.get(address, {"q": "nothing like it"})
-        placeholder = page.content.decode().partition('placeholder="')[2].partition('"')[0]
-
-        assert page.context["page"].rows == []
-        assert "Clear filters" in page.content.decode()
-        assert 0 < len(placeholder) <= 34
-
-    def test_is_empty_without_rows(self, other_browser, bisi, address):
-        page = other_browser.get(address)
-
-        assert page.context["page"].rows == [] or address == "/dashboard/activity/"
-        assert "Clear filters" not in page.content.decode()
+            assert f"The {name} in the address is unknown." in page.content.decode()
 
 
-@pytest.mark.parametrize(("address", "name"), WITH_TABS.items())
-def test_an_unknown_tab_is_an_error(browser, busy, address, name):
-    page = browser.get(address, {name: "nonsense"})
+def test_each_tab_counts_what_it_shows(subtests, browser, busy):
+    for address in WITH_TABS:
+        for tab in browser.get(address).context["tabs"]:
+            with subtests.test(address, tab=tab.name):
+                page = browser.get(f"{address}{tab.address}")
 
-    assert page.context["page"].rows == []
-    assert f"The {name} in the address is unknown." in page.content.decode()
-
-
-@pytest.mark.parametrize("address", WITH_TABS)
-def test_each_tab_counts_what_it_shows(browser, busy, address):
-    for tab in browser.get(address).context["tabs"]:
-        page = browser.get(f"{address}{tab.address}")
-
-        assert page.context["totals"].count == tab.count, tab.name
-        assert len(page.context["page"].rows) == tab.count.number, tab.name
+                assert page.context["totals"].count == tab.count
+                assert len(page.context["page"].rows) == tab.count.number
 
 
 class TestFilters:
@@ -165,7 +181,7 @@ class TestFilters:
 
 
 def test_counts_among_the_newest_without_an_index(browser, busy, monkeypatch, django_assert_max_num_queries):
-    endpoint = busy.webhook_endpoint
+    endpoint = busy.webhook_endpoints.get()
     for _ in range(6):
         make_delivery(endpoint)
     event = Delivery.objects.first().event

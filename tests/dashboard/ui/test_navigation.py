@@ -16,6 +16,7 @@ class TestAreas:
             "Virtual accounts",
             "Settlements",
             "Balance",
+            "Disputes",
             "Webhooks",
             "Developers",
             "Sandbox",

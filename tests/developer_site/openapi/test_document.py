@@ -18,6 +18,10 @@ from payments.api.serializers import CardPaymentSerializer, PayoutSerializer
 from payments.models import Transaction
 from payments.services.payouts import payout_returns
 from tests import orders
+from tests.batches import completed_batch
+from tests.disputed import every_event_of_disputes
+from tests.journals import debited_by_staff
+from tests.opening import REFUSED, open_later
 from tests.settling import STAFF, decide, settle
 from tests.unapplied import mismatched_money
 from tests.webhooks.rows import DATA, acquire, make_delivery, make_endpoint, record
@@ -112,6 +116,14 @@ class TestDocument:
             "capturePayment",
             "voidPayment",
             "createRefund",
+            "listDisputes",
+            "getDispute",
+            "addDisputeEvidence",
+            "removeDisputeEvidence",
+            "addDisputeFile",
+            "getDisputeFile",
+            "submitDispute",
+            "acceptDispute",
             "listRefunds",
             "cancelPayment",
             "getRefund",
@@ -142,6 +154,24 @@ class TestDocument:
             "getVirtualAccount",
             "deactivateVirtualAccount",
             "simulateTransfer",
+            "createPayoutBatch",
+            "listPayoutBatches",
+            "getPayoutBatch",
+            "listBatchPayouts",
+            "approvePayoutBatch",
+            "cancelPayoutBatch",
+            "retryPayoutBatch",
+            "listWebhookEndpoints",
+            "createWebhookEndpoint",
+            "getWebhookEndpoint",
+            "updateWebhookEndpoint",
+            "deleteWebhookEndpoint",
+            "rotateWebhookKey",
+            "createBeneficiary",
+            "listBeneficiaries",
+            "getBeneficiary",
+            "updateBeneficiary",
+            "deleteBeneficiary",
             "createPaymentLink",
             "listPaymentLinks",
             "getPaymentLink",
@@ -458,7 +488,12 @@ class TestAnswers:
         payout = Transaction.objects.get(reference=sent["reference"])
         payout_returns.reverse(transaction_id=payout.pk, reason="Closed", actor=STAFF, now=timezone.now())
         mismatched_money(business=ada.business, now=timezone.now())
+        open_later(ada.business)
+        open_later(ada.business, REFUSED)
+        every_event_of_disputes(Transaction.objects.get(reference=order["reference"]))
         decide(*settle(), "approve", "release")
+        completed_batch(ada.business)
+        debited_by_staff(ada.business)
 
         bodies = [json.loads(body) for body in Delivery.objects.values_list("body", flat=True)]
 

@@ -12,7 +12,7 @@ from tests.developer_site.test_pages import audited
 from tests.weighing import weigh
 
 # None of these pages may query the database: no test here has access to one.
-HEAVIEST = 60 * 1024  # bytes before compression
+HEAVIEST = 68 * 1024  # bytes before compression: the result of `advance` holds six objects
 NEED_MORE = {
     "/dashboard/",
     "/dashboard/sandbox/",

@@ -6,6 +6,7 @@ from django.conf import settings as configured
 from kit.connectors.token_bucket import PROCESSES, NoToken, TokenBucket
 from tests.frozen_redis import frozen_cache
 
+pytestmark = pytest.mark.redis
 needs_redis = pytest.mark.skipif(not configured.REDIS_URL, reason="REDIS_URL names no Redis")
 
 

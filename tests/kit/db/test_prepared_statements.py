@@ -1,15 +1,14 @@
 """Prepared statements store the same values as the ORM."""
 
 from datetime import UTC, datetime
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import connection
 from django.db.models import Model
 
-from kit.db.prepared_statements import Lookup, insert_and_find, insert_if_absent, insert_many
-from merchants.models import ApiRequest, Business
+from kit.db.prepared_statements import Lookup, insert_if_absent
+from merchants.models import Business
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.models.transactions import SET_LATER
@@ -68,64 +67,6 @@ def test_a_constant_column_refuses_another_value(field: str, value: object) -> N
     assert not Transaction.objects.exists()
 
 
-def call(**changes: object) -> dict[str, object]:
-    values = {
-        "business_id": BusinessFactory().pk,
-        "key": "pk_1",
-        "request_id": "order-1",
-        "method": "GET",
-        "target": '/api/payments?from="2026"&q=Ọ̀ṣọ́',
-        "status": 200,
-        "code": "",
-        "milliseconds": 7,
-        "address": "2001:db8::1",
-        "at": NOW,
-        "object_kind": ApiRequest.ObjectKind.PAYMENT,
-        "object_id": uuid4(),
-        "reference": "order-1",
-    }
-    return values | changes
-
-
-def test_many_rows_are_stored_as_the_orm_stores_them(django_assert_num_queries) -> None:
-    calls = [call(), call(address=None, object_id=None, object_kind="")]
-
-    with django_assert_num_queries(1):
-        insert_many(ApiRequest, calls)
-
-    ApiRequest.objects.bulk_create([ApiRequest(**each) for each in calls])
-    stored = list(ApiRequest.objects.order_by("pk").values(*calls[0]))
-    assert stored[:2] == stored[2:] == calls
-
-
-def test_columns_of_many_rows_mask_card_numbers() -> None:
-    insert_many(ApiRequest, [call(reference="4084084084084081", target="/api/payments/4084%2D084084084081")])
-
-    stored = ApiRequest.objects.get()
-    assert (stored.reference, stored.target) == ("408408******4081", "/api/payments/408408******4081")
-
-
-def test_none_of_many_rows_is_stored_if_one_is_refused() -> None:
-    with pytest.raises(DatabaseError), transaction.atomic():
-        insert_many(ApiRequest, [call(), call(method=None)])
-
-    assert not ApiRequest.objects.exists()
-
-
-def test_many_rows_need_every_column() -> None:
-    incomplete = call()
-    del incomplete["reference"]
-
-    with pytest.raises(KeyError, match="reference"):
-        insert_many(ApiRequest, [incomplete])
-
-
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="rows are JSON on PostgreSQL only")
-def test_many_rows_refuse_values_without_a_text_in_json() -> None:
-    with pytest.raises(TypeError, match="bytes"):
-        insert_many(ApiRequest, [call(status=b"200")])
-
-
 class TestLookup:
     def test_finds_all_rows_with_a_value(self):
         business, another = BusinessFactory(), BusinessFactory()
@@ -141,53 +82,6 @@ class TestLookup:
         }
         assert {one.business for one in found} == {business}
         assert by_business.find_all(uuid4()) == []
-
-
-class TestInsertAndFind:
-    """PostgreSQL does both in one statement, SQLite in two."""
-
-    NAMED = Lookup(Business, "name")
-
-    def request(self, business: Business) -> ApiRequest:
-        return ApiRequest(
-            business=business,
-            key="pk",
-            request_id="r-1",
-            method="GET",
-            target="/",
-            status=200,
-            milliseconds=1,
-            at=NOW,
-        )
-
-    def test_stores_the_row_and_returns_the_other_one(self) -> None:
-        business = BusinessFactory(name="Ada Books")
-
-        found = insert_and_find(self.request(business), self.NAMED, "Ada Books")
-
-        assert found is not None
-        assert (found.pk, found.currencies) == (business.pk, business.currencies)
-        assert ApiRequest.objects.get().request_id == "r-1"
-
-    def test_stores_the_row_if_there_is_no_other_one(self) -> None:
-        assert insert_and_find(self.request(BusinessFactory()), self.NAMED, "Bisi Foods") is None
-
-        assert ApiRequest.objects.get().request_id == "r-1"
-
-    def test_is_one_statement_on_postgresql(self, django_assert_num_queries: Any) -> None:
-        request = self.request(BusinessFactory(name="Ada Books"))
-
-        with django_assert_num_queries(1 if connection.vendor == "postgresql" else 2):
-            insert_and_find(request, self.NAMED, "Ada Books")
-
-    def test_stores_nothing_if_the_row_is_refused(self) -> None:
-        request = self.request(BusinessFactory())
-        request.method = None  # type: ignore[assignment]
-
-        with pytest.raises(DatabaseError), transaction.atomic():
-            insert_and_find(request, self.NAMED, "Ada Books")
-
-        assert not ApiRequest.objects.exists()
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="A statement of PostgreSQL.")

@@ -22,3 +22,14 @@ def test_a_database_that_is_migrated_in_part_gets_the_triggers_of_its_tables_and
     )
 
     assert _existing(connection) - before == {"django_session_no_delete"}
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no schemas.")
+def test_tables_of_a_later_schema_of_the_search_path_get_their_triggers():
+    before = _existing(connection)
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA earlier; SET LOCAL search_path TO earlier, public")
+
+    create_missing([NeverDeleted("django_session")], connection)
+
+    assert _existing(connection) - before == {"django_session_no_delete"}

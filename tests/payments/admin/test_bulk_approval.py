@@ -12,6 +12,7 @@ from django.test import Client
 from merchants.models import AuditEntry
 from payments.models import Proposal, SettlementBatch
 from tests import orders
+from tests.addresses import is_asked
 from tests.dashboard.account.test_reauthentication import stale
 from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
@@ -157,7 +158,8 @@ class TestFourEyes:
         assert 'value="approved"' in before
         assert 'value="approved"' not in page
         assert 'value="rejected"' in page
-        assert "Approve a settlement batch. Another person must confirm it.</p>" in page
+        assert f"<strong>Approve a settlement batch, {sum_of(batches[:1])}</strong>" in page
+        assert "Another person must confirm it until " in page
         assert f'href="{PROPOSALS}{Proposal.objects.get().pk}/change/"' in page
 
     def test_names_batches_with_an_open_proposal(self, staff, batches):
@@ -195,7 +197,7 @@ class TestRecentAuthentication:
 
         asked = confirm(stale(person), page)
 
-        assert asked.redirect_chain[0][0].startswith("/dashboard/confirm/")
+        assert is_asked(asked)
         assert not SettlementBatch.objects.filter(state="approved").exists()
 
 

@@ -14,30 +14,53 @@ from django.db import transaction as database
 from django.test import override_settings
 from django.utils import timezone
 
+from cash.models import Break
+from cash.services.imports import Source
+from disputes.services import moves, unmatched
+from disputes.services.locking import lock_dispute
 from ledger import invariants
 from ledger.invariants import Invariant, KeyRange, check
 from ledger.models import Account, Posting
+from ledger.services import Kind
 from merchants.people.audit import Actor
 from payments.api.serializers import SourceSerializer
 from payments.invariants.registry import INVARIANTS
-from payments.models import CardOperation, PaymentLink, PayoutReturn, Transaction
+from payments.models import (
+    CardOperation,
+    PaymentLink,
+    PayoutControls,
+    PayoutReturn,
+    RiskTerms,
+    Tariff,
+    Transaction,
+)
+from payments.rules.dispute_words import Stage, Status
+from payments.services import fee_rules
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkouts import Details
-from payments.services.payouts import payout_returns
+from payments.services.journals.drafts import Leg
+from payments.services.payouts import payout_returns, waiting_payouts
 from payments.services.rails import requery, watch_looks
-from payments.services.staff import four_eyes, resolutions, staff_actions
+from payments.services.reconciliation import breaks
+from payments.services.settlement import reserves, settlement_payouts
+from payments.services.staff import four_eyes, journal_actions, resolutions, staff_actions
 from payments.services.transfers import unapplied_decisions, unclaimed_decisions
 from payments.services.transfers.incoming import Notice, receive_notification
-from tests import orders
+from tests import fee_invoices, orders
+from tests.bank_statements import bank_account, csv_statement
+from tests.batches import cancelled_batch, completed_batch
 from tests.by_refund_acquirer import APPROVED, BY_REFUND, DONE, LOST, UNKNOWN, ByRefundAcquirer
 from tests.clients import Credentials, InProcessClient
-from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
+from tests.disputed import disputed, payment_of, take
+from tests.factories import ApiKeyFactory, BusinessFactory, MemberFactory, UserFactory
+from tests.journals import adjusted, debited_by_staff
 from tests.ledger.tampering import tampering
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD, FRICTIONLESS_CARD
-from tests.settling import decide, settle
+from tests.settlement_accounts import settlement_account
+from tests.settling import decide, settle, today
 from tests.transactions import expire_now, start
 from tests.wallets import fill_wallet
-from virtual_accounts.models import UnappliedMoney, UnclaimedTransfer, VirtualAccount
+from virtual_accounts.models import Transfer, UnappliedMoney, UnclaimedTransfer, VirtualAccount
 from webhooks import services as webhooks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -64,7 +87,16 @@ def fill_books(ada):
     webhooks.configure(
         business=ada.business,
         url="http://127.0.0.1:9/hook",
-        subscribed_events=["payment", "payout", "refund", "reversal", "unapplied", "settlement"],
+        subscribed_events=[
+            "payment",
+            "payout",
+            "refund",
+            "reversal",
+            "unapplied",
+            "settlement",
+            "dispute",
+            "balance",
+        ],
         enabled=True,
         actor=STAFF,
         now=timezone.now() - timedelta(hours=1),
@@ -91,12 +123,80 @@ def fill_books(ada):
         now=timezone.now(),
     )
 
+    controlled_payouts(ada.business)
     payments_of_a_link(api)
+    disputes_of_all_kinds(api)
     transfers_of_all_kinds(api)
     transfer_refunds_of_all_kinds(api)
     decisions_of_staff(ada.business)
+    completed_batch(ada.business)
+    cancelled_batch(ada.business, orders.batch_item(7))
     suspense_of_all_kinds(ada.business)
     late_charges_of_all_kinds(ada.business)
+    statement_of_a_bank()
+    taxed_transactions(ada.business)
+    settlement_payouts.pay_by_schedule(settlement_account(ada.business), is_day_passed=True)
+    journals_of_all_kinds(ada.business)
+    fee_invoices.issue()
+
+
+def journals_of_all_kinds(business):
+    """A debit of a wallet, its reversal, a pair of two businesses, and one that explains a break."""
+    debit, now = debited_by_staff(business), timezone.now()
+    between = Leg(Kind.WALLET, "", -700), Leg(Kind.WALLET, "", 700, of_other=True)
+    adjusted(business, 0, code="recovery", legs=between, other_business=BusinessFactory())
+    undone = journal_actions.reversal(debit, reason="Not theirs", journal_id=uuid4())
+    staff_actions.perform(undone, actor=STAFF, now=now)
+    unknown = Break.objects.select_related("account").get(bank_amount=7)
+    legs = Leg(Kind.BANK, unknown.account.name, -7), Leg(Kind.COSTS, "transfer", 7)
+    adjusted(
+        None,
+        0,
+        currency=unknown.account.currency,
+        legs=legs,
+        transaction=None,
+        explained=unknown,
+    )
+
+
+def statement_of_a_bank():
+    """Of a transfer that is matched, and of two lines that are breaks."""
+    transfer = Transfer.objects.first()
+    day = today()
+    content = csv_statement(
+        (day, transfer.amount, transfer.bank_reference), (day, 7, "INTEREST"), (day, 9, "OTHER")
+    )
+    account = bank_account(currency=transfer.currency, receives=["hosting_bank"])
+    source = Source(file=io.BytesIO(content.encode()), name="statement.csv")
+    breaks.import_file(account, source, actor=STAFF, now=timezone.now())
+
+
+def taxed_transactions(business):
+    """A payment, a payout that succeeded, one that failed, and one without an answer, each with a tax on its fee."""
+    now = timezone.now()
+    fill_wallet(business, 30_000)
+    for flow, terms in {"card": {"basis_points": 150}, "payout": {"fixed": 1_000}}.items():
+        tariff = Tariff(business=business, flow=flow, currency="NGN", tax_basis_points=750, **terms)
+        fee_rules.agree(tariff, actor=STAFF, now=now)
+    for order in (
+        orders.card_payment(amount=40_000),
+        orders.payout(amount=2_000),
+        orders.payout(amount=2_051),
+    ):
+        start(order, business=business, now=now)
+    unknown_payout(business)
+
+
+def controlled_payouts(business):
+    """One that was approved, one that waits for approval, and one that waits for the business's server."""
+    PayoutControls.objects.create(business=business, approval="always", per_day={"NGN": 10**9})
+    checker, now = MemberFactory(business=business, role="finance").user, timezone.now()
+    approved = start(orders.payout(amount=1_000), business=business, now=now)
+    waiting_payouts.approve(approved.pk, user=checker, actor=STAFF, now=now)
+    start(orders.payout(amount=1_000), business=business, now=now)
+    PayoutControls.objects.update(approval="never", server_url="http://127.0.0.1:9/ask")
+    start(orders.payout(amount=1_000), business=business, now=now)
+    PayoutControls.objects.update(server_url="")
 
 
 def payments_of_a_link(api):
@@ -111,6 +211,24 @@ def payments_of_a_link(api):
         for attempt, number in enumerate(numbers):
             source = SourceSerializer().run_validation(orders.card_source(pan=number))
             checkouts.pay_by_card(checkout=checkout, card=source, attempt_number=attempt, now=now)
+
+
+def disputes_of_all_kinds(api):
+    """One that the acquirer has debited, one partly won, a contradicted loss, a corrected loss, and an inquiry."""
+    by_staff = {"actor": STAFF.name, "now": timezone.now()}
+    payments = [payment_of(api) for _ in range(5)]
+    with override_settings(DISPUTE_FEES={"NGN": 2_500}):
+        debited, _, _, corrected = (disputed(payment) for payment in payments[:4])
+        disputed(payments[4], stage=Stage.INQUIRY)
+    take(payments[1], status=Status.LOST, outcome_amount=10_000)
+    for told in (Status.LOST, Status.WON):
+        take(payments[2], status=told)
+    take(payments[3], status=Status.LOST)
+    corrected = lock_dispute(corrected.pk)
+    moves.book([moves.record_debit(lock_dispute(debited.pk), **by_staff)])
+    moves.book([moves.correct(corrected, 5_000, **by_staff)])
+    unknown = take(payments[0], case_number="CB-unknown", rrn="0" * 12)
+    staff_actions.perform(unmatched.dismissal(unknown, reason="Not ours"), actor=STAFF, now=timezone.now())
 
 
 def transfer_refunds_of_all_kinds(api):
@@ -136,7 +254,7 @@ def decisions_of_staff(business):
     first, second = (UserFactory(is_staff=True, is_superuser=True) for _ in range(2))
     acting = {"actor": STAFF, "now": timezone.now()}
     for decide_on in (four_eyes.confirm, partial(four_eyes.decline, reason="No")):
-        action = staff_actions.top_up(
+        action = journal_actions.top_up(
             business=business, currency="NGN", amount=500, cause=uuid4(), reason="Float"
         )
         with override_settings(FOUR_EYES=True):
@@ -220,15 +338,30 @@ def transfers_of_all_kinds(api):
     unapplied_decisions.credit(credited.pk, **because)
     unapplied_decisions.return_to_sender(returned.pk, account_number="0123456789", bank_code="058", **because)
     unapplied_decisions.return_to_sender(returned_to_sender.pk, **because)
-    decide(*settle(), "approve", "release")
+    released_in_part(*settle())
+
+
+def released_in_part(batch):
+    """A batch of which a part is held back, and a part of that is returned."""
+    RiskTerms.objects.create(
+        business=batch.business,
+        currency=batch.currency,
+        reserve_basis_points=1_000,
+        reserve_days=1,
+        reserve_fixed=500,
+        valid_from=timezone.now(),
+        agreed_by=STAFF.name,
+    )
+    decide(batch, "approve", "release")
+    reserves.return_due(now=timezone.now() + timedelta(days=2))
 
 
 def key(row):
     return row.pk if connection.vendor == "postgresql" else row.pk.hex
 
 
-def broken():
-    return {one.invariant.name: one.broken for one in check(INVARIANTS) if not one.holds}
+def broken(among=INVARIANTS):
+    return {one.invariant.name: one.broken for one in check(among) if not one.holds}
 
 
 FIRST_POSTING = "(SELECT min(id) FROM ledger_posting)"
@@ -256,15 +389,15 @@ BREAKERS = {
     "postings_have_accounts": f"UPDATE ledger_posting SET account_id = -1 WHERE id = {FIRST_POSTING}",
     "rows_belong_to_businesses": "DELETE FROM merchants_business",
     "transitions_have_transactions": "DELETE FROM payments_transaction WHERE method = 'card'",
-    "balances_are_sums": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'",
+    "balances_are_sums": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet' AND sequence > 0",
     "postings_are_chained": f"DELETE FROM ledger_posting WHERE id = {FIRST_POSTING}",
     "hashes_are_valid": "UPDATE ledger_entry SET note = 'nothing to see' WHERE kind = 'top_up'",
     "account_hashes_match_their_last_posting": f"DELETE FROM ledger_posting WHERE id = {LAST_POSTING}",
     "entries_stay_in_one_business_and_currency": "UPDATE ledger_entry SET currency = 'USD' WHERE kind = 'card'",
     "entries_post_to_accounts_of_their_kind": "UPDATE ledger_entry SET kind = 'top_up' WHERE kind = 'card'",
-    "accounts_sum_to_zero": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'",
+    "accounts_sum_to_zero": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet' AND sequence > 0",
     "accounts_are_complete": "DELETE FROM ledger_account WHERE kind = 'unapplied'",
-    "balances_have_the_right_sign": "UPDATE ledger_account SET balance = -1 WHERE kind = 'fees'",
+    "balances_have_the_right_sign": "UPDATE ledger_account SET balance = -1 WHERE kind = 'fees' AND sequence > 0",
     "covered_payouts_were_covered": (
         "UPDATE ledger_posting SET amount = amount - 1000000, balance_after = balance_after - 1000000 WHERE entry_id = "
         f"{FIRST_ENTRY.format('refund')} AND amount < 0"
@@ -276,6 +409,22 @@ BREAKERS = {
         "UPDATE payments_cardoperation SET account = 'another:host' WHERE connector <> ''",
     ),
     "top_ups_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'wallet.topped_up'",
+    "journals_sum_to_zero": (
+        "UPDATE payments_journalleg SET amount = amount + 1 WHERE kind = 'wallet' AND amount > 0"
+    ),
+    "journals_are_their_entries": "DELETE FROM ledger_entry WHERE kind = 'journal'",
+    "entries_of_journals_have_journals": (
+        f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('journal')}"
+    ),
+    "house_entries_of_journals_have_journals": (
+        "UPDATE ledger_entry SET currency = 'USD' WHERE kind = 'journal_house'"
+    ),
+    "journals_are_audited": "DELETE FROM merchants_auditentry WHERE action = 'journal.booked'",
+    "reversals_undo_their_journals": (
+        "UPDATE payments_journalleg SET name = 'other' WHERE kind = 'write_offs' AND amount > 0"
+    ),
+    "paired_journals_balance": "UPDATE payments_journal SET currency = 'USD' WHERE paired_with_id IS NOT NULL",
+    "explained_breaks_have_journals": "UPDATE cash_break SET ended_by = 'line' WHERE ended_by = 'entry'",
     "captures_are_booked": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
     "card_entries_have_payments": (
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('card')}"
@@ -318,7 +467,7 @@ BREAKERS = {
         f"UPDATE ledger_entry SET cause = ({CANCELLED}) WHERE id = {FIRST_ENTRY.format('virtual_account')}"
     ),
     "pending_balances_match_unreleased_payments": (
-        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'pending_settlement'"
+        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'pending_settlement' AND sequence > 0"
     ),
     "entries_are_in_the_currency_of_their_cause": (
         "UPDATE payments_transaction SET currency = 'USD' WHERE method = 'card' AND status = 'success'"
@@ -346,14 +495,18 @@ BREAKERS = {
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('payout_accepted')}"
     ),
     "money_in_flight_matches_pending_payouts": (
-        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'payouts_in_flight'"
+        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'payouts_in_flight' AND sequence > 0"
     ),
     "reversals_are_booked": "DELETE FROM payments_payoutreturn WHERE applied = 'reversed'",
     "returned_amounts_are_sums": "UPDATE payments_transaction SET amount_returned = 1 WHERE amount_returned > 0",
     "returned_pending_payouts_failed": (
         "UPDATE payments_payoutreturn SET applied = 'failed' WHERE applied = 'reversed'"
     ),
-    "fees_match_successful_transactions": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'fees'",
+    "fees_match_successful_transactions": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'fees' AND sequence > 0",
+    "taxes_payable_match_transactions": (
+        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'taxes_payable' AND sequence > 0"
+    ),
+    "tax_debits_have_payouts": f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('tax')}",
     "unsuccessful_transactions_have_no_fee": "UPDATE payments_transaction SET fee = 1 WHERE status = 'failed'",
     "final_statuses_have_one_transition": "DELETE FROM payments_transition WHERE attribute = 'status'",
     "settle_status_matches_the_batch": (
@@ -361,10 +514,59 @@ BREAKERS = {
     ),
     "batches_are_sums": "UPDATE payments_settlementbatch SET gross = gross + 1, net = net + 1",
     "batch_items_match_payments_and_refunds": "UPDATE payments_settlementitem SET fee = fee + 1 WHERE gross > 0",
+    "batches_have_their_items": "UPDATE payout_batches_payoutbatch SET amount = amount + 1",
+    "sent_items_were_approved": (
+        "UPDATE payout_batches_payoutbatchitem SET bank_code = '044' WHERE payout_id IS NOT NULL"
+    ),
+    "ended_batches_have_final_items": (
+        "UPDATE payout_batches_payoutbatchitem SET state = 'ok' WHERE state = 'cancelled'"
+    ),
     "releases_are_booked": "DELETE FROM ledger_entry WHERE kind = 'settlement_released'",
     "release_entries_have_batches": (
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('settlement_released')}"
     ),
+    "reserves_are_open_holds": 'UPDATE payments_reservehold SET "left" = "left" - 1 WHERE "left" > 0',
+    "holds_are_left_by_returns": "UPDATE payments_reservereturn SET amount = amount + 1",
+    "batches_are_reserved_by_holds": (
+        "UPDATE payments_settlementbatch SET reserved = reserved + 1 WHERE reserved > 0"
+    ),
+    "holds_are_booked": "DELETE FROM ledger_entry WHERE kind = 'reserve_held'",
+    "entries_of_holds_have_holds": (
+        f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('reserve_held')}"
+    ),
+    "reserve_returns_are_booked": "DELETE FROM ledger_entry WHERE kind = 'reserve_returned'",
+    "entries_of_reserve_returns_have_returns": (
+        f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('reserve_returned')}"
+    ),
+    "batches_are_approved_with_their_money": (
+        "UPDATE payments_settlementbatch SET funds_required = TRUE WHERE state = 'released'"
+    ),
+    "unfunded_batches_were_confirmed": (
+        "UPDATE payments_settlementbatch SET funds_required = TRUE, unfunded = 1, unfunded_by = 'a',"
+        " unfunded_confirmed_by = 'b' WHERE state = 'released'"
+    ),
+    "settlement_payouts_go_to_the_account": (
+        "UPDATE payments_settlementaccountchange SET account_number = '9999999999'"
+    ),
+    "settlement_accounts_are_their_last_change": (
+        "UPDATE payments_settlementaccount SET account_number = '9999999999'"
+    ),
+    "settlement_payouts_do_not_overlap": (
+        "DROP INDEX one_open_settlement_payout",
+        (
+            "INSERT INTO payments_settlementpayout "
+            "(payout_id, account_id, trigger, day, outcome, reason, created_at) "
+            "SELECT payout.id, made.account_id, 'member', made.day, '', '', made.created_at "
+            "FROM payments_settlementpayout made JOIN payments_transaction payout "
+            "ON payout.request_type = 'payout' AND payout.id <> made.payout_id "
+            "WHERE payout.business_id = (SELECT business_id FROM payments_transaction t WHERE t.id = made.payout_id)"
+        ),
+    ),
+    "outcomes_of_settlement_payouts_are_of_payouts": (
+        "UPDATE payments_settlementpayout SET outcome = 'failed', reason = 'closed'"
+    ),
+    "scheduled_settlement_payouts_name_batches": "DELETE FROM payments_settlementpayoutbatch",
+    "settlement_payouts_pay_released_batches": "UPDATE payments_settlementaccount SET currency = 'GHS'",
     "debts_are_brought_forward_once": (
         "UPDATE payments_settlementbatch SET brought_forward = 1, net = net - 1 WHERE state = 'released'"
     ),
@@ -388,6 +590,44 @@ BREAKERS = {
     "link_references_are_ours": (
         "UPDATE payments_transaction SET reference = 'x' || reference WHERE checkout_id IS NOT NULL"
     ),
+    "held_money_is_of_open_disputes": (
+        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'disputes_held' AND sequence > 0"
+    ),
+    "disputed_amounts_are_sums": (
+        "UPDATE payments_transaction SET amount_disputed = amount_disputed + 1 WHERE amount_disputed > 0"
+    ),
+    "no_payment_is_paid_back_twice": (
+        "UPDATE payments_transaction SET amount_refunded = amount_captured, refund_status = 'refunded'"
+        " WHERE amount_disputed > 0"
+    ),
+    "dispute_steps_match_their_disputes": "DELETE FROM disputes_disputestep WHERE kind = 'opened'",
+    "opened_disputes_are_booked": "DELETE FROM ledger_entry WHERE kind = 'dispute_opened'",
+    "closed_disputes_are_booked": "DELETE FROM ledger_entry WHERE kind = 'dispute_closed'",
+    "what_disputes_give_back_is_booked": "UPDATE disputes_disputestep SET taken = taken - 1 WHERE taken < 0",
+    "corrected_disputes_are_booked": "DELETE FROM ledger_entry WHERE kind = 'dispute_corrected'",
+    "fee_invoices_match_ledger": "UPDATE payments_feeinvoice SET net = net + 1",
+    "fee_invoices_equal_their_lines": "DELETE FROM payments_feeinvoiceline",
+    "fee_invoices_have_no_gaps": "UPDATE payments_feeinvoice SET number = number + 1",
+    "fees_of_disputes_are_booked": "DELETE FROM ledger_entry WHERE kind = 'dispute_fee'",
+    "debits_of_disputes_are_cleared": "DELETE FROM ledger_account WHERE kind = 'chargeback_clearing'",
+    "bank_accounts_hold_what_was_matched": "UPDATE cash_statement SET opening = opening + 1",
+    "matches_balance": "UPDATE cash_matcheditem SET amount = amount + 1",
+    "statement_entries_are_their_matches": "UPDATE cash_matcheditem SET kind = 'cost'",
+    "lines_are_matched_or_breaks": "DELETE FROM cash_break",
+    "postings_are_matched_expected_or_breaks": (
+        "UPDATE ledger_entry SET at = '2020-02-01 00:00:00'",
+        "UPDATE virtual_accounts_transfer SET received_at = '2020-02-01 00:00:00'",
+        "UPDATE cash_statement SET first_day = '2020-01-01'",
+    ),
+    "statements_are_their_lines": "UPDATE cash_statement SET lines_count = lines_count + 1",
+    "settled_reports_of_disputes_are_audited": (
+        "DELETE FROM merchants_auditentry WHERE action = 'dispute_report.dismissed'"
+    ),
+    "told_cases_have_a_dispute": (
+        CHECKED_NOW,
+        without("disputes_disputereport", "report_has_a_dispute_or_is_unmatched"),
+        "UPDATE disputes_disputereport SET dispute_id = NULL WHERE why = ''",
+    ),
     "unapplied_transfers_are_kept": "DELETE FROM virtual_accounts_unappliedmoney WHERE state = 'open'",
     "unapplied_money_is_booked": "DELETE FROM ledger_entry WHERE kind = 'unapplied_in'",
     "decided_unapplied_money_is_debited": (
@@ -397,7 +637,7 @@ BREAKERS = {
         "UPDATE virtual_accounts_unappliedmoney SET state = 'open', reason = 'x', decided_at = NULL"
         " WHERE state = 'returned'"
     ),
-    "suspense_is_the_sum_of_open_rows": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'suspense'",
+    "suspense_is_the_sum_of_open_rows": "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'suspense' AND sequence > 0",
     "money_in_suspense_is_booked": "DELETE FROM ledger_entry WHERE kind = 'suspense_in'",
     "money_leaves_suspense_with_its_decision": "DELETE FROM ledger_entry WHERE kind = 'suspense_out'",
     "suspense_is_left_by_audited_decisions": (
@@ -424,6 +664,15 @@ BREAKERS = {
     "daily_totals_match_transactions": "INSERT INTO payments_countedday SELECT min(date(created_at)) FROM payments_transaction",
     "opt_in_events_match_outcomes": "UPDATE webhooks_delivery SET event = 'released' WHERE event = 'unapplied'",
     "subscribed_outcomes_are_published": "DELETE FROM webhooks_delivery WHERE event = 'released'",
+    "payouts_keep_their_limits": "UPDATE payments_payoutlimitcheck SET per_day = 1",
+    "payouts_wait_for_their_approval": (
+        "UPDATE payments_payoutapproval SET state = 'rejected', reason = 'x', decided_at = created_at"
+        " WHERE state = 'approved'"
+    ),
+    "approved_payouts_had_other_members": "DELETE FROM payments_payoutapprovalgrant",
+    "payouts_wait_for_their_server": (
+        "UPDATE payments_payoutserverquestion SET state = 'denied', decided_at = created_at"
+    ),
     "finished_transactions_are_published": "DELETE FROM webhooks_delivery WHERE event = 'payout.failed'",
 }
 
@@ -432,10 +681,12 @@ BREAKERS = {
 WHOLE = {
     # Sums and sequences over all rows of an account, a business or a day.
     "balances_are_sums", "covered_payouts_were_covered", "daily_totals_match_transactions",
-    "fees_match_successful_transactions", "link_uses_are_counted", "money_in_flight_matches_pending_payouts",
-    "pending_balances_match_unreleased_payments",
+    "fee_invoices_match_ledger", "fees_match_successful_transactions", "link_uses_are_counted", "money_in_flight_matches_pending_payouts",
+    "payouts_keep_their_limits", "pending_balances_match_unreleased_payments",
     # Rows with different keys: repeated numbers, and tables whose keys have nothing in common.
     "checkouts_pay_once", "entries_are_in_the_currency_of_their_cause", "opt_in_events_match_outcomes",
+    "statement_entries_are_their_matches", "taxes_payable_match_transactions", "journals_are_their_entries",
+    "entries_of_journals_have_journals", "house_entries_of_journals_have_journals",
     "rows_belong_to_businesses", "subscribed_outcomes_are_published", "trace_numbers_are_unique",
     # Few rows, each with an index lookup.
     "account_hashes_match_their_last_posting", "cancelled_payments_captured_nothing",
@@ -445,6 +696,11 @@ WHOLE = {
     "releases_are_booked", "returned_money_goes_to_the_sender", "returned_money_has_payouts",
     "returned_pending_payouts_failed", "reversals_are_booked", "suspense_is_left_by_audited_decisions", "top_ups_are_audited",
     "transfer_refunds_do_not_exceed_payments", "transfer_refunds_go_to_the_sender", "unapplied_money_is_booked",
+    "holds_are_booked", "entries_of_holds_have_holds", "reserve_returns_are_booked", "entries_of_reserve_returns_have_returns",
+    "opened_disputes_are_booked", "closed_disputes_are_booked", "what_disputes_give_back_is_booked",
+    "corrected_disputes_are_booked", "fees_of_disputes_are_booked",
+    "settlement_payouts_go_to_the_account", "settlement_payouts_do_not_overlap",
+    "outcomes_of_settlement_payouts_are_of_payouts",
 }  # fmt: skip
 
 
@@ -460,28 +716,27 @@ class TestInvariant:
         with tampering(*([statements] if isinstance(statements, str) else statements)):
             found = broken()
             monkeypatch.setattr(invariants, "RANGE", 1)
-            found_in_ranges = broken()
+            found_in_ranges = broken([one for one in INVARIANTS if one.name in found])
 
         assert found[name]
         assert sorted(found_in_ranges[name]) == sorted(found[name])
         assert set(found_in_ranges) == set(found)
-        assert broken() == {}
 
-    @pytest.mark.parametrize("rows", [1, 2, 7])
+    @pytest.mark.parametrize("rows", [1, 7])
     def test_holds_in_every_range_of_keys(self, rows, monkeypatch):
         monkeypatch.setattr(invariants, "RANGE", rows)
 
         assert broken() == {}
 
-    @pytest.mark.parametrize("invariant", [one for one in INVARIANTS if one.keys], ids=lambda one: one.name)
-    def test_reads_each_table_of_its_keys_in_ranges(self, invariant):
-        whole, part = invariant.statement, invariant.statement_within(KeyRange("1", "2"))
-
-        for source, column in invariant.keys.items():
-            table, alias = source.split()
-            within = f"(SELECT * FROM {table} WHERE {column} > 1 AND {column} <= 2) {alias}"
-            assert part.count(within) == whole.count(source) > 0
-            assert source not in part.replace(within, "")
+    def test_reads_each_table_of_its_keys_in_ranges(self, subtests):
+        for invariant in INVARIANTS:
+            whole, part = invariant.statement, invariant.statement_within(KeyRange("1", "2"))
+            for source, column in invariant.keys.items():
+                table, alias = source.split()
+                within = f"(SELECT * FROM {table} WHERE {column} > 1 AND {column} <= 2) {alias}"
+                with subtests.test(invariant.name):
+                    assert part.count(within) == whole.count(source) > 0
+                    assert source not in part.replace(within, "")
 
     def test_divides_the_largest_tables_except_where_a_rule_cannot_be_divided(self):
         large = ("payments_transaction", "payments_transition", "ledger_entry", "ledger_posting")
@@ -589,7 +844,7 @@ class TestCheckLedger:
         assert json.loads(self.run("--json"))["ok"] is True
 
     def test_exits_with_1_and_names_the_rows(self, capsys):
-        wallet = Account.objects.get(kind="wallet")
+        wallet = Account.objects.get(kind="wallet", business__name="Ada Books")
 
         with tampering(BREAKERS["balances_are_sums"]), pytest.raises(SystemExit) as ended:
             call_command("check_ledger")

@@ -1,5 +1,8 @@
 """Database triggers and constraints, which reject invalid writes from any code or person."""
 
+from datetime import timedelta
+from uuid import UUID
+
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
@@ -9,20 +12,39 @@ from django.utils import timezone
 from payments.identifiers import new_id
 from payments.models import (
     AccountDeclaration,
+    Beneficiary,
     CardOperation,
     Challenge,
     Checkout,
     CountedDay,
+    Debt,
+    FeeInvoiceLine,
+    Holiday,
     HourlyTotals,
+    Journal,
+    JournalLeg,
     LinkDay,
     PaymentLink,
+    PayoutApproval,
+    PayoutApprovalGrant,
+    PayoutControls,
+    PayoutControlsChange,
     PayoutReturn,
+    PayoutServerQuestion,
     Proposal,
     RailBlock,
     Reconciliation,
     ReconciliationLine,
+    ReservedReference,
+    ReserveHold,
+    ReserveReturn,
+    RiskTerms,
+    SettlementAccount,
+    SettlementAccountChange,
     SettlementBatch,
     SettlementItem,
+    SettlementPayout,
+    SettlementPayoutBatch,
     Tariff,
     Transaction,
     Transition,
@@ -31,7 +53,11 @@ from payments.models import (
 )
 from payments.rules.settlement_transitions import BATCH_TRANSITIONS
 from tests import orders
-from tests.factories import UserFactory
+from tests.beneficiaries import beneficiary_of
+from tests.factories import MemberFactory, UserFactory
+from tests.fee_invoices import empty_invoice
+from tests.payout_controls import waiting_change, waiting_payout
+from tests.settlement_accounts import ACCOUNT, settlement_account
 from tests.settling import decide, settle, today
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 
@@ -46,6 +72,12 @@ def paid(ada):
 def run(sql, *values):
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql, values)
+
+
+def hold_of(batch, **fields):
+    now = timezone.now()
+    of = {"business": batch.business, "currency": batch.currency, "batch": batch, "created_at": now}
+    return ReserveHold.objects.create(**{"id": new_id(now), "amount": 100, "left": 100} | of | fields)
 
 
 @pytest.fixture
@@ -84,6 +116,28 @@ class TestTransitions:
     def test_log_is_append_only(self, batch):
         with pytest.raises(IntegrityError, match="append-only"):
             run("DELETE FROM payments_batchtransition")
+
+    def test_keep_an_item_in_its_batch_except_for_the_rest_of_it(self, batch):
+        same = {"business": batch.business, "currency": "NGN", "number": 2, "created_at": timezone.now()}
+        other_day = SettlementBatch.objects.create(
+            id=new_id(timezone.now()), day=batch.day - timedelta(days=1), state="pending", **same
+        )
+        rest = SettlementBatch.objects.create(
+            id=new_id(timezone.now()), day=batch.day, state="pending", **same
+        )
+
+        with (
+            pytest.raises(IntegrityError, match="payments_settlementitem keeps batch_id"),
+            transaction.atomic(),
+        ):
+            batch.items.update(batch=other_day)
+        batch.items.update(batch=rest)
+        decide(rest, "approve")
+        with (
+            pytest.raises(IntegrityError, match="payments_settlementitem keeps batch_id"),
+            transaction.atomic(),
+        ):
+            rest.items.update(batch=batch)
 
     @pytest.mark.parametrize("change", ["gross = 1", "fee = 1", "refunded = 1"])
     def test_leave_the_items_unchanged(self, batch, change):
@@ -235,12 +289,15 @@ def proposal_of(business, **changes):
 TRANSACTION_BREAKERS = {
     "virtual_account_payments_have_sessions": ("captured", {"method": "virtual_account"}),
     "amount_is_positive": ("authorised", {"amount": 0}),
+    "only_successful_payouts_pay_stamp_duty": ("captured", {"stamp_duty": 1}),
+    "only_fees_of_successes_are_taxed": ("authorised", {"fee_tax": 1}),
     "captured_within_authorised": ("captured", {"amount_captured": 50_001}),
     "refunded_within_collected": ("captured", {"amount_being_refunded": 50_001}),
     "refund_status_follows_amounts": ("captured", {"refund_status": "refunded"}),
     "only_finished_transactions_have_finished_at": ("captured", {"finished_at": None}),
     "pending_transactions_await_something": ("authorised", {"awaiting": ""}),
     "only_success_captures": ("authorised", {"amount_captured": 100}),
+    "only_card_payments_are_disputed": ("authorised", {"amount_disputed": 1}),
     "only_successful_payments_settle": ("authorised", {"settle_status": "initiated"}),
     "card_number_hash_is_erased_at_the_bound": (
         "captured",
@@ -258,18 +315,59 @@ OPERATION_BREAKERS = {
 TARIFF_BREAKERS = {
     "known_flow": {"flow": "cash"},
     "basis_points_within_the_whole": {"basis_points": 10_001},
+    "tax_basis_points_within_the_whole": {"tax_basis_points": 10_001},
+    "only_payouts_have_stamp_duty": {"stamp_duty": 1},
 }
 # A change that violates only this constraint, of a pending batch with one payment.
 BATCH_BREAKERS = {
     "known_batch_state": {"state": "lost"},
-    "batch_parts_are_not_negative": {"fees": -1, "net": 50_001},
+    "batch_parts_are_not_negative": {"refunds": -1, "net": 49_251},
+    "batch_taxes_are_not_negative": {"taxes": -1, "net": 49_251},
     "batch_adds_up": {"net": 1},
     "batch_pays_or_carries": {"net": -1, "refunds": 49_251},
     "released_debts_are_carried": {"carried_into": F("id")},
+    "released_batches_are_reserved": {"reserved": 1},
+    "unfunded_batches_have_two_names": {
+        "funds_required": True,
+        "unfunded": 1,
+        "unfunded_by": "ada@example.com",
+        "unfunded_confirmed_by": "ada@example.com",
+    },
+}
+TERMS_BREAKERS = {
+    "reserve_is_part_of_the_net": {"reserve_basis_points": 10_001},
+    "reserve_parts_are_returned": {"reserve_days": 0},
+}
+HOLD_BREAKERS = {
+    "reserve_returns_what_it_held": {"left": 101},
+    "one_rate_hold_per_batch": {"returns_at": timezone.now()},
+    "one_fixed_hold_per_batch": {},
+}
+DEBT_BREAKERS = {
+    "one_open_debt_per_currency": {},
+    "debts_end_after_they_begin": {"ended_at": timezone.now() - timedelta(days=1)},
+    "invoices_have_a_sender": {"currency": "USD", "invoice_sent_on": timezone.now()},
+}
+JOURNAL_BREAKERS = {
+    "known_journal_code": {"code": "gift"},
+    "journals_are_about_something": {"transaction": None},
+    "fundings_are_of_a_business": {"code": "funding", "business": None},
+    "journals_reverse_others": {"id": UUID(int=1), "reverses_id": UUID(int=1)},
+    "pairs_are_of_two_businesses": {"id": UUID(int=1), "paired_with_id": UUID(int=1)},
+}
+LEG_BREAKERS = {
+    "one_leg_per_journal_and_account": {"kind": "wallet"},
+    "legs_move_something": {"amount": 0},
+    "legs_are_of_accounts_of_journals": {"kind": "reserve"},
+}
+RESERVE_RETURN_BREAKERS = {
+    "reserve_returns_something": {"amount": 0},
+    "known_reason_of_reserve_return": {"reason": "mercy"},
 }
 ITEM_BREAKERS = {
-    "payment_in_one_live_batch": {},
-    "item_is_a_payment_or_a_refund": {"is_live": False, "refunded": 1},
+    "own_item_in_one_live_batch": {},
+    "item_is_a_payment_refund_or_dispute": {"is_live": False, "refunded": 1},
+    "only_payments_of_batches_are_taxed": {"is_live": False, "fee_tax": -1},
 }
 
 
@@ -295,10 +393,51 @@ LINK_BREAKERS = {
 }
 # Tested in tests/payments/services/test_link_attempts.py or below.
 MOMENT = timezone.now()
+INVOICE_BREAKERS = {
+    "fee_invoices_are_numbered_from_1": {"number": 0},
+    "fee_invoices_are_of_complete_months": {"created_at": MOMENT},
+    "one_fee_invoice_per_currency_and_month": {"number": 2},
+}
 WATCH_BREAKERS = {
     "open_watches_have_a_next_look": {"next_look_at": None},
     "watches_end_without_a_charge": {"next_look_at": None, "ended_at": MOMENT, "found_at": MOMENT},
     "only_found_charges_are_returned": {"returned_at": MOMENT},
+}
+# By model: "another" row with the same values breaks a unique constraint.
+CONTROLS_BREAKERS = {
+    "known_payout_approval": (PayoutControls, {"approval": "often"}),
+    "freezes_of_payouts_have_a_reason": (PayoutControls, {"frozen_at": MOMENT}),
+    "only_decided_changes_of_controls_have_decided_at": (PayoutControlsChange, {"decided_at": MOMENT}),
+    "a_second_owner_or_time_loosens_controls": (
+        PayoutControlsChange,
+        {"state": "applied", "decided_at": MOMENT},
+    ),
+    "one_or_two_approvals": (PayoutApproval, {"needed": 3}),
+    "only_decided_approvals_have_decided_at": (PayoutApproval, {"decided_at": MOMENT}),
+    "rejected_payouts_have_a_reason": (PayoutApproval, {"state": "rejected", "decided_at": MOMENT}),
+    "only_decided_questions_have_decided_at": (PayoutServerQuestion, {"decided_at": MOMENT}),
+}
+ACCOUNT_BREAKERS = {
+    "one_settlement_account_per_currency": (SettlementAccount, {"currency": "NGN"}),
+    "weekly_settlement_payouts_have_a_weekday": (SettlementAccount, {"pays": "weekly"}),
+    "settlement_accounts_are_complete": (SettlementAccount, {"since": MOMENT}),
+    "pauses_of_settlement_payouts_have_a_reason": (SettlementAccount, {"paused_at": MOMENT}),
+    "one_open_change_of_settlement_account": (SettlementAccountChange, {}),
+    "only_decided_changes_of_accounts_have_decided_at": (SettlementAccountChange, {"decided_at": MOMENT}),
+    "settlement_accounts_change_after_their_wait": (
+        SettlementAccountChange,
+        {"state": "applied", "decided_at": MOMENT - timedelta(hours=1)},
+    ),
+    "one_open_settlement_payout": (SettlementPayout, {}),
+    "known_outcome_of_settlement_payout": (SettlementPayout, {"outcome": "lost"}),
+    "lost_settlement_payouts_have_a_reason": (SettlementPayout, {"outcome": "failed"}),
+    "one_holiday_per_currency_and_day": (Holiday, {"currency": "NGN", "day": MOMENT, "name": "Again"}),
+}
+ONCE = {
+    "one_open_change_of_payout_controls": waiting_change,
+    "one_grant_per_member": lambda business, made_by: PayoutApprovalGrant.objects.create(
+        approval=PayoutApproval.objects.get(), user=made_by, at=MOMENT
+    ),
 }
 OF_CHECKOUTS = {"one_live_attempt_per_checkout", "checkouts_have_amounts", "one_count_per_link_and_day"}
 
@@ -357,7 +496,7 @@ class TestConstraint:
 
     @pytest.mark.parametrize("changes", [{}, {"currency": "NGN"}, {"amount": 100}])
     def test_of_blocks_holds(self, changes):
-        """One of everything at an account, and those by amount with a currency and an amount."""
+        """On each rail, one of everything at an account, and those by amount with a currency and an amount."""
         now = timezone.now()
         known = {
             "connector": "paystack",
@@ -366,11 +505,46 @@ class TestConstraint:
             "since": now,
             "probed_at": now,
         }
-        RailBlock.objects.create(id=new_id(now), **known)
-        RailBlock.objects.create(id=new_id(now), **known, currency="NGN", amount=100)
+        for rail in ("bank", "acquirer"):
+            RailBlock.objects.create(id=new_id(now), rail=rail, **known)
+            RailBlock.objects.create(id=new_id(now), rail=rail, **known, currency="NGN", amount=100)
 
+        for rail in ("bank", "acquirer"):
+            with pytest.raises(IntegrityError), transaction.atomic():
+                RailBlock.objects.create(id=new_id(now), rail=rail, **known | changes)
+
+    def test_of_beneficiaries_and_reserved_references_holds(self, ada):
+        beneficiary = beneficiary_of(ada.business)
+        reserved = {"business": ada.business, "reference": "taken"}
+        ReservedReference.objects.create(**reserved)
+
+        with pytest.raises(IntegrityError, match="were_answered"), transaction.atomic():
+            Beneficiary.objects.update(verification="verified", verified_at=None)
+        beneficiary.pk = new_id(timezone.now())
         with pytest.raises(IntegrityError), transaction.atomic():
-            RailBlock.objects.create(id=new_id(now), **known | changes)
+            beneficiary.save(force_insert=True)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            ReservedReference.objects.create(**reserved)
+
+    def test_of_payout_controls_holds(self, ada, subtests):
+        owner, business = MemberFactory(business=ada.business).user, ada.business
+        payout = waiting_payout(business)
+        PayoutServerQuestion.objects.create(
+            id=new_id(MOMENT),
+            business=business,
+            transaction=payout,
+            next_attempt_at=MOMENT,
+            created_at=MOMENT,
+        )
+        for make in ONCE.values():
+            make(business, made_by=owner)
+
+        for name, (model, changes) in CONTROLS_BREAKERS.items():
+            with subtests.test(name), pytest.raises(IntegrityError, match=name), transaction.atomic():
+                model.objects.update(**changes)
+        for name, make in ONCE.items():
+            with subtests.test(name), pytest.raises(IntegrityError), transaction.atomic():
+                make(business, made_by=owner)
 
     @pytest.mark.parametrize("name", WATCH_BREAKERS)
     def test_of_watches_holds(self, paid, name):
@@ -468,6 +642,124 @@ class TestConstraint:
         with pytest.raises(IntegrityError, match=f"{name}|has no such transition"), transaction.atomic():
             SettlementBatch.objects.filter(pk=batch.pk).update(**BATCH_BREAKERS[name])
 
+    @pytest.mark.parametrize("name", TERMS_BREAKERS)
+    def test_of_risk_terms_holds(self, ada, name):
+        terms = {
+            "business": ada.business,
+            "currency": "NGN",
+            "valid_from": timezone.now(),
+            "reserve_days": 90,
+        }
+
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            RiskTerms.objects.create(**terms | {"reserve_basis_points": 500} | TERMS_BREAKERS[name])
+
+    @pytest.mark.parametrize("name", HOLD_BREAKERS)
+    def test_of_reserves_holds(self, batch, name):
+        hold_of(batch)
+        hold_of(batch, returns_at=timezone.now())
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            hold_of(batch, **HOLD_BREAKERS[name])
+
+    @pytest.mark.parametrize("name", DEBT_BREAKERS)
+    def test_of_debts_holds(self, ada, name):
+        now = timezone.now()
+        debt = {"business": ada.business, "currency": "NGN", "since": now}
+        Debt.objects.create(id=new_id(now), **debt)
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Debt.objects.create(id=new_id(now), **debt | DEBT_BREAKERS[name])
+
+    @pytest.mark.parametrize("name", INVOICE_BREAKERS)
+    def test_rejects_invoice(self, ada, name):
+        if name.startswith("one_"):
+            empty_invoice(ada.business).save()
+        with pytest.raises(IntegrityError), transaction.atomic():
+            empty_invoice(ada.business, **INVOICE_BREAKERS[name]).save()
+
+    def test_rejects_a_second_line_of_a_kind_in_an_invoice(self, ada):
+        invoice = empty_invoice(ada.business)
+        invoice.save()
+        line = {"invoice": invoice, "kind": "card", "entries": 1, "net": 5, "tax": 0, "stamp_duty": 0}
+        FeeInvoiceLine.objects.create(**line)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            FeeInvoiceLine.objects.create(**line)
+
+    @pytest.mark.parametrize("name", [*JOURNAL_BREAKERS, *LEG_BREAKERS])
+    def test_of_journals_holds(self, ada, paid, name):
+        def book():
+            about = {"id": new_id(MOMENT), "business": ada.business, "transaction": paid, "at": MOMENT}
+            wanted = {"code": "correction", "currency": "NGN"} | about
+            journal = Journal.objects.create(**wanted | JOURNAL_BREAKERS.get(name, {}))
+            legs = {"kind": "wallet", "amount": 5}, {"kind": "costs", "amount": -5} | LEG_BREAKERS[name]
+            JournalLeg.objects.bulk_create(
+                JournalLeg(id=new_id(MOMENT), journal=journal, **leg) for leg in legs
+            )
+
+        with pytest.raises(IntegrityError), transaction.atomic():
+            book()
+
+    @pytest.mark.parametrize("name", RESERVE_RETURN_BREAKERS)
+    def test_of_reserve_returns_holds(self, batch, name):
+        wanted = {"hold": hold_of(batch), "amount": 100, "reason": "due", "at": timezone.now()}
+
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            ReserveReturn.objects.create(id=new_id(timezone.now()), **wanted | RESERVE_RETURN_BREAKERS[name])
+
+    def test_of_settlement_accounts_holds(self, ada, subtests):
+        account = settlement_account(ada.business)
+        user = MemberFactory(business=ada.business).user
+        Holiday.objects.create(currency="NGN", day=MOMENT, name="Eid")
+        alike = {
+            SettlementAccount: {"business": ada.business, "currency": "USD", "created_at": MOMENT},
+            SettlementAccountChange: {
+                "account": account, **ACCOUNT, "needs_second_owner": False, "made_by": user, "created_at": MOMENT,
+                "applies_at": MOMENT,
+            },
+            SettlementPayout: {"account": account, "trigger": "member", "day": MOMENT, "created_at": MOMENT},
+            Holiday: {},
+        }  # fmt: skip
+
+        def store(model, changes):
+            key = {SettlementAccountChange: {"id": new_id(MOMENT)}}.get(model, {})
+            if model is SettlementPayout:
+                key = {"payout": start(orders.payout(), business=ada.business, now=MOMENT)}
+            return model.objects.create(**key | alike[model] | changes)
+
+        store(SettlementAccountChange, {})
+        store(SettlementPayout, {})
+        for name, (model, changes) in ACCOUNT_BREAKERS.items():
+            with subtests.test(name), pytest.raises(IntegrityError), transaction.atomic():
+                store(model, changes)
+
+    def test_of_changes_of_settlement_accounts_needs_another_owner(self, ada):
+        account = settlement_account(ada.business)
+
+        with (
+            pytest.raises(IntegrityError, match="a_second_owner_confirms_settlement_accounts"),
+            transaction.atomic(),
+        ):
+            account.changes.update(confirmed_by=F("made_by"))
+
+    def test_of_batches_of_settlement_payouts_holds(self, ada, batch):
+        account = settlement_account(ada.business)
+        made = [
+            SettlementPayout.objects.create(
+                payout=start(orders.payout(), business=ada.business, now=MOMENT),
+                account=account, trigger="member", day=MOMENT, outcome="paid", created_at=MOMENT,
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        SettlementPayoutBatch.objects.create(payout=made[0], batch=batch)
+
+        with pytest.raises(IntegrityError), transaction.atomic():  # batches_once_in_a_settlement_payout
+            SettlementPayoutBatch.objects.create(payout=made[0], batch=batch, is_live=False)
+        with pytest.raises(IntegrityError), transaction.atomic():  # batch_in_one_live_settlement_payout
+            SettlementPayoutBatch.objects.create(payout=made[1], batch=batch)
+        with pytest.raises(IntegrityError, match="has no such transition"), transaction.atomic():
+            SettlementPayout.objects.filter(pk=made[0].pk).update(outcome="")
+
     @pytest.mark.parametrize("name", ITEM_BREAKERS)
     def test_of_items_holds(self, batch, name):
         item = batch.items.get()
@@ -558,10 +850,16 @@ class TestConstraint:
 
         tried = {
             *TRANSACTION_BREAKERS, *OPERATION_BREAKERS, *TARIFF_BREAKERS, *BATCH_BREAKERS, *ITEM_BREAKERS,
-            *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, *WATCH_BREAKERS, "one_open_proposal_per_target",
+            *TERMS_BREAKERS, *HOLD_BREAKERS, *RESERVE_RETURN_BREAKERS, *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, *WATCH_BREAKERS, *CONTROLS_BREAKERS, *ACCOUNT_BREAKERS, *DEBT_BREAKERS, *JOURNAL_BREAKERS, *LEG_BREAKERS, *INVOICE_BREAKERS, *ONCE,
+            "one_line_per_kind_of_a_fee_invoice",
+            "one_open_proposal_per_target",
+            "one_pair_per_journal",  # tests/payments/services/staff/test_journals.py
+            "only_payouts_have_a_purpose",  # tests/payments/services/payouts/test_purpose.py
             "returned_within_successful_payouts", "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",
-            "one_batch_per_day_and_number", "refund_in_one_live_batch", "one_declaration_of_two_accounts",
-            "one_block_of_an_account_and_currency", "blocks_by_amount_have_a_currency",
+            "one_batch_per_day_and_number", "refund_in_one_live_batch", "dispute_step_in_one_live_batch", "one_declaration_of_two_accounts",
+            "one_beneficiary_per_reference", "verified_beneficiaries_were_answered", "one_reservation_per_reference",
+            "one_block_of_a_bank_and_currency", "one_block_of_an_acquirer_and_currency", "blocks_by_amount_have_a_currency",
+            "a_second_owner_confirms_settlement_accounts", "batches_once_in_a_settlement_payout", "batch_in_one_live_settlement_payout",
             "lines_have_the_sides_they_compare", "one_row_of_hours_per_business_and_day",
         }  # fmt: skip
         assert names == tried

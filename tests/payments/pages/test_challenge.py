@@ -56,7 +56,7 @@ class TestPage:
 
         assert "Ada Books" in page
         assert "NGN 1,234.56" in page
-        assert "VISA" in page
+        assert "Visa" in page
         assert "2503" in page
         assert orders.CHALLENGED_CARD not in page
 
@@ -243,6 +243,7 @@ class TestWrongCode:
         assert answer.redirect_chain == [(f"{path}?refused=wrong-code", 303)]
         assert "You have 2 attempts left." in page
         assert 'role="alert"' in page
+        assert "<title>Error: " in page
         assert 'aria-describedby="code-error code-hint" aria-invalid="true"' in page
         assert "You have 1 attempt left." in approve(payer, path, code="000000").content.decode()
         assert "Incorrect code" not in payer.get(path).content.decode()

@@ -10,6 +10,8 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
+from kit.banks import groups
+from merchants.models import Logo
 from payments.metrics import CHECKOUT_REFUSALS
 from payments.models import Checkout, LinkDay, PaymentLink, Transaction
 from payments.pages import refused_forms
@@ -353,13 +355,22 @@ class TestCard:
 
         assert Transaction.objects.order_by("pk").last().status == "success"
 
+    def test_has_the_payers_name_filled_in(self, api, payer):
+        page = payer.get(begin(payer, make_link(api))).content.decode()
+
+        assert re.search(r'name="name"[^>]* value="Ada Obi"', page)
+
     def test_decline_says_why_in_words(self, api, payer):
         address = begin(payer, make_link(api))
 
         assert payer.post(f"{address}/card", card(DECLINED_CARD)).headers["Location"] == address
         text = words(payer.get(address))
 
+        assert "The payment was not made" in text
         assert "Use another card" in text
+        page = payer.get(address).content.decode()
+        assert 'aria-invalid="true" aria-describedby="number-error"' in page
+        assert "<title>Error: " in page
         payment = Transaction.objects.get()
         before_the_test_cards = text.partition("Test cards")[0]
         assert payment.response_code not in before_the_test_cards
@@ -533,7 +544,13 @@ class TestTransfer:
         text = words(payer.get(address))
 
         session = Transaction.objects.select_related("session").get().session
-        for shown in (session.number_id, session.bank_name, "NGN 15,000.00", "Pay before", "(Africa/Lagos)"):
+        for shown in (
+            *groups(session.number_id),
+            session.bank_name,
+            "NGN 15,000.00",
+            "Pay before",
+            "(Africa/Lagos)",
+        ):
             assert shown in text
         assert payer.get(f"{address}/state").json() == {"state": "paying"}
 
@@ -598,6 +615,38 @@ class TestAnswers:
         assert payer.get("/checkout/theme/0b6e69.css").content == b":root { --brand: #0b6e69; }\n"
         assert payer.get("/checkout/theme/eeeeee.css").status_code == 404
         assert payer.get("/checkout/theme/nonsense.css").status_code == 404
+
+    def test_payer_with_too_many_open_payments_finds_them(self, api, payer):
+        link = make_link(api, max_uses=3)
+        first = begin(payer, link, method="virtual_account")
+        payer.post(f"{first}/transfer", {"attempt": "0"})
+        second = begin(payer, link, method="virtual_account")
+
+        refusal = payer.post(f"{second}/transfer", {"attempt": "0"})
+
+        assert refusal.status_code == 409
+        assert f'href="{path(link)}">Find your open payment</a>' in refusal.content.decode()
+        assert f'href="{first}">Continue your payment</a>' in payer.get(path(link)).content.decode()
+
+    def test_logo_and_support_contact_are_the_merchants(self, api, payer, ada):
+        ada.business.logo = Logo.objects.create(media_type="image/png", content=b"image")
+        ada.business.support_email, ada.business.support_phone = "help@ada.example", "0803 123 4567"
+        ada.business.save()
+
+        page = payer.get(path(make_link(api))).content.decode()
+
+        assert f'src="/checkout/logo/{ada.business.logo_id}"' in page
+        assert 'href="mailto:help@ada.example"' in page
+        assert 'href="tel:08031234567"' in page
+
+    def test_contact_of_a_link_replaces_the_merchants(self, api, payer, ada):
+        ada.business.support_email = "help@ada.example"
+        ada.business.save()
+
+        page = words(payer.get(path(make_link(api, support_contact="Ask Bola"))))
+
+        assert "Ask Bola" in page
+        assert "help@ada.example" not in page
 
     def test_merchant_reads_who_paid(self, api, payer, other_api):
         link = make_link(api, custom_fields=[{"key": "size", "label": "Size", "required": False}])

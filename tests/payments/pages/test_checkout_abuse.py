@@ -135,7 +135,6 @@ class TestSwappedFields:
     @pytest.mark.parametrize(
         ("form", "connector"),
         [
-            ("card", {"CARD_ACQUIRER": "tests.rails.HostedAcquirer"}),
             ("card", {"CARD_ACQUIRER": "tests.rails.LimitedAcquirer"}),
             ("transfer", {"ACCOUNT_PROVIDER": "tests.rails.LimitedProvider"}),
         ],

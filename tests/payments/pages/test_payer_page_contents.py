@@ -5,7 +5,7 @@ for notice of changes to them and to its headers. A change of these pages change
 """
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from html import unescape
 from types import SimpleNamespace
@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from merchants.models import Logo
 from payments.models import PaymentLink, Transaction
 from payments.urls import urlpatterns
 from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
@@ -86,7 +87,13 @@ def pages(link):
 
 def address_of(page, **known):
     """Return the address of a payer's page, with unknown values where none are given."""
-    unknown = {"token": "A" * 32, "slug": "nothing-here", "payment_id": uuid4(), "colour": "ffff00"}
+    unknown = {
+        "token": "A" * 32,
+        "slug": "nothing-here",
+        "payment_id": uuid4(),
+        "logo_id": uuid4(),
+        "colour": "ffff00",
+    }
     return reverse(
         page, kwargs={name: (unknown | known)[name] for name in PAYER_PAGES[page].pattern.converters}
     )
@@ -114,6 +121,7 @@ def addresses(link):
         "link": lambda: address_of("link", slug=link.slug),
         "receipt": receipt,
         "theme": lambda: address_of("theme", colour="123456"),
+        "logo": lambda: address_of("logo", logo_id=Logo.objects.create(media_type="image/png").pk),
     }
 
 
@@ -150,7 +158,7 @@ class TestScriptsAndHeaders:
         for answer in answers:
             assert answer.status_code < 500
             assert {name: answer.headers.get(name) for name in PRIVATE} == PRIVATE
-            assert "no-store" in answer.headers["Cache-Control"] or page == "theme"
+            assert "no-store" in answer.headers["Cache-Control"] or page in {"theme", "logo"}
             assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
     def test_the_script_of_the_card_page_has_its_hash(self, pages):
@@ -164,6 +172,18 @@ class TestScriptsAndHeaders:
             assert Client().get(address).headers["Content-Security-Policy"].endswith("form-action 'self'")
 
 
+@pytest.mark.parametrize("page", ["checkout", "pay"])
+def test_deadline_is_a_time_that_scripts_can_read(link, addresses, page):
+    waiting = begin(link, method="virtual_account")
+    payment = pay_by_transfer(waiting)
+    address = addresses["pay"]() if page == "pay" else f"/checkout/{waiting.token}"
+
+    shown = re.findall(r'<time [^>]*datetime="([^"]+)"', Client().get(address).content.decode())
+
+    assert len(shown) == 1
+    assert abs(datetime.fromisoformat(shown[0]) - payment.session.expires_at) < timedelta(minutes=1)
+
+
 class TestFields:
     TOKENS = {
         "quantity": ("text", "numeric", "off"),
@@ -175,8 +195,8 @@ class TestFields:
     OF_CARD = {
         "number": ("text", "numeric", "cc-number"),
         "expiry": ("text", "numeric", "cc-exp"),
-        "name": ("text", None, "cc-name"),
         "code": ("text", "numeric", "cc-csc"),
+        "name": ("text", None, "cc-name"),
     }
 
     @pytest.mark.parametrize(("name", "expected"), [("link", TOKENS), ("card", OF_CARD)])

@@ -56,6 +56,19 @@ class TestRedirect:
 
         assert payer.get(path)["Location"] == payer.get(path)["Location"] == BANK
 
+    def test_still_leads_there_after_an_early_visit_of_the_return(self, clock, pay, payer, acquirer):
+        path = pay()
+        acquirer.answers("query", PENDING)
+        payer.get(f"{path}/return")
+
+        clock.advance(seconds=11)
+        again = payer.get(path)
+        clock.advance(minutes=15)
+        late = payer.get(path)
+
+        assert (again.status_code, again["Location"]) == (303, BANK)
+        assert late.status_code == 200
+
     def test_ends_with_the_time_to_pay(self, clock, pay, payer):
         path = pay()
         clock.advance(minutes=15)

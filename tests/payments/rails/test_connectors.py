@@ -176,7 +176,7 @@ class TestAccount:
     def test_of_a_payout_is_never_replaced_by_that_of_another_bank(self, api, bank, settings, elsewhere):
         second, _ = elsewhere
         with connected_bank(settings, bank):
-            plan(bank, "lose")
+            plan(bank, "lose_and_cut")
             order = orders.payout()
             assert api.post(PAYMENTS, order).json()["status"] == "pending"
         with connected_bank(settings, second):
@@ -228,7 +228,7 @@ class TestAccount:
 
     def test_that_was_not_stored_is_that_of_the_connector(self, api, bank):
         """Payouts from before release 0.2 are finished by the bank of the settings."""
-        plan(bank, "lose")
+        plan(bank, "lose_and_cut")
         order = orders.payout()
         api.post(PAYMENTS, order)
         with tampering("UPDATE payments_transaction SET account = ''"):
@@ -237,7 +237,7 @@ class TestAccount:
             assert api.get(f"{PAYMENTS}/{order['reference']}").json()["status"] == "success"
 
     def test_remains_after_the_key_has_changed(self, api, bank, settings):
-        plan(bank, "lose")
+        plan(bank, "lose_and_cut")
         order = orders.payout()
         api.post(PAYMENTS, order)
         bank.key = "another-key-of-the-same-account"
@@ -265,8 +265,8 @@ class TestMovedAccount:
 
     @pytest.fixture
     def payout(self, api, bank, settings):
-        """A payout without an answer, whose bank has a new address since."""
-        plan(bank, "lose")
+        """A payout of unknown outcome, whose bank has a new address since."""
+        plan(bank, "lose_and_cut")
         api.post(PAYMENTS, orders.payout())
         settings.BANK_URL = bank.url.replace("127.0.0.1", "localhost")
         connectors._made.cache_clear()

@@ -176,5 +176,5 @@ class TestPricesOverTime:
         for is_own in (True, False):
             tariff = agreed.get((is_own, currency))
             if tariff is not None and not tariff.is_withdrawn:
-                return fees.withheld_fee(tariff.rule, amount)
+                return fees.withheld_charge(tariff.rule, amount).fee
         return expected_fee("card", currency, amount)

@@ -42,6 +42,7 @@ def rules(draw):
         fixed_waived_below=draw(AMOUNTS),
         cap=draw(st.none() | MONEY),
         steps=tuple(zip(limits, prices, strict=True)),
+        tax_basis_points=draw(st.integers(0, 10_000)),
     )
     rule.check()
     return rule
@@ -98,7 +99,7 @@ class TestFee:
 
     @given(rules(), AMOUNTS)
     def test_out_of_an_amount_never_exceeds_the_amount(self, rule, amount):
-        assert 0 <= fees.withheld_fee(rule, amount) <= amount
+        assert 0 <= fees.withheld_charge(rule, amount).total <= amount
 
     @given(st.integers(0, 10_000), AMOUNTS)
     def test_percentage_is_off_by_at_most_half_a_unit_and_rounds_half_up(self, basis_points, amount):
@@ -158,13 +159,13 @@ class TestFeeInACurrency:
 
     @given(st.sampled_from(list(Flow)), CURRENCIES, AMOUNTS)
     def test_of_incoming_money_is_never_negative_or_above_the_amount(self, flow, currency, amount):
-        assert 0 <= fees.withheld_fee(fees.default_rule(flow, currency), amount) <= amount
+        assert 0 <= fees.withheld_charge(fees.default_rule(flow, currency), amount).total <= amount
 
     @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT]), CURRENCIES, AMOUNTS, AMOUNTS)
     def test_never_decreases_as_the_amount_grows(self, flow, currency, amount, more):
         rule = fees.default_rule(flow, currency)
 
-        assert fees.withheld_fee(rule, amount) <= fees.withheld_fee(rule, amount + more)
+        assert fees.withheld_charge(rule, amount).fee <= fees.withheld_charge(rule, amount + more).fee
 
     @given(st.sampled_from([Flow.CARD, Flow.VIRTUAL_ACCOUNT, Flow.PAYOUT]), AMOUNTS)
     def test_is_the_exact_percentage_rounded_half_up(self, flow, amount):
@@ -409,6 +410,7 @@ class TestTariffPage:
         "cap": "",
         "steps": "",
         "reason": "Agreed by mail.",
+        "tax_basis_points": "0",
     }
 
     @pytest.fixture

@@ -250,7 +250,7 @@ class TestWhileTheRailIsUnavailable:
 @pytest.mark.django_db
 class TestReservedReference:
     def test_is_rejected(self, subtests, api):
-        for prefix in ["va_", "chk_", "pl_", "return_"]:
+        for prefix in ["va_", "chk_", "pl_", "return_", "settlement_"]:
             for make in [orders.card_payment, orders.payout, orders.card_check]:
                 with subtests.test(prefix=prefix, make=make):
                     answer = api.post("/api/payments", make(reference=f"{prefix}1"))
@@ -304,7 +304,7 @@ class TestStatements:
         looked_up = [
             each["sql"]
             for each in statements
-            if each["sql"].startswith("SELECT") and '."reference" =' in each["sql"]
+            if each["sql"].startswith("SELECT") and '"payments_transaction"."reference" =' in each["sql"]
         ]
         assert looked_up == []
 

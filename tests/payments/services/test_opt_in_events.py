@@ -16,6 +16,10 @@ from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.settlement import batch_decisions
 from payments.services.transitions import Cause
 from tests import orders
+from tests.batches import completed_batch
+from tests.disputed import disputed
+from tests.journals import debited_by_staff
+from tests.opening import open_later
 from tests.racing import racers
 from tests.refunds import pay
 from tests.settling import STAFF, decide, settle
@@ -182,7 +186,11 @@ class TestSubscription:
         refund(api, reference, amount=20_000)
         return_payout(sent_payout(api), 100_000, orders.new_reference("ret"))
         mismatched_money(business=business, now=timezone.now())
+        open_later(business)
+        completed_batch(business, orders.batch_item())
+        disputed(Transaction.objects.get(reference=reference), amount=30_000)
         decide(*settle(), "approve", "release")
+        debited_by_staff(business)
 
     def test_default_subscription_receives_the_five_kinds_only(self, ada, api):
         make_endpoint(business=ada.business)
@@ -190,7 +198,7 @@ class TestSubscription:
         self.everything_happens(api, ada.business)
 
         assert events() == []
-        assert Delivery.objects.count() == 3  # a payment, a payout and a mismatch
+        assert Delivery.objects.count() == 4  # a payment, two payouts and a mismatch
 
     @pytest.mark.parametrize("category", OPT_IN)
     def test_one_category_receives_its_events_only(self, ada, api, category):
@@ -222,6 +230,10 @@ EVENTS = {
     Category.REVERSAL: "payout.reversed",
     Category.UNAPPLIED: "transfer.unapplied",
     Category.SETTLEMENT: "settlement.released",
+    Category.ACCOUNT: "account.active",
+    Category.PAYOUT_BATCH: "payout_batch.completed",
+    Category.DISPUTE: "dispute.opened",
+    Category.BALANCE: "balance.adjusted",
 }
 
 
@@ -269,8 +281,10 @@ class TestTransaction:
 
         assert events() == []
 
-    def test_an_outcome_has_at_most_one(self, ada, endpoint):
-        assert Delivery._meta.get_field("subject").unique
+    def test_an_outcome_has_at_most_one_per_endpoint(self, ada, endpoint):
+        (only,) = (each for each in Delivery._meta.constraints if "subject" in getattr(each, "fields", ()))
+
+        assert only.fields == ("subject", "endpoint_number")
 
 
 def _fail(*_):

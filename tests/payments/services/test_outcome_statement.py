@@ -169,3 +169,18 @@ def test_takes_one_round_trip(business):
         finish(transaction, COMPLETED, 490_000)
 
     assert len(statements) == 1
+
+
+def test_each_endpoint_has_a_delivery_whose_body_names_it(business):
+    make_endpoint(business=business)
+    make_endpoint(business=business, number=1, events=["payment.success"])
+    make_endpoint(business=business, number=2, events=["refund"])
+    make_endpoint(business=business, number=3, deleted_at=NOON)
+
+    finish(pending(business, **PAYMENT), COMPLETED, 490_000)
+
+    first, second = Delivery.objects.order_by("endpoint_number")
+    assert (first.pk, first.event_id, second.event_id) == (EVENT_ID, EVENT_ID, EVENT_ID)
+    assert (first.endpoint_number, second.endpoint_number) == (0, 1)
+    assert second.body == first.body.replace(f'"id":"{EVENT_ID}"', f'"id":"{second.pk}"')
+    assert second.pk != EVENT_ID

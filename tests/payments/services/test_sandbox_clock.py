@@ -244,6 +244,7 @@ class TestRaces:
     """Each test fails without the lock or lease, because several calls would return 200."""
 
     @pytest.mark.long
+    @pytest.mark.sqlite
     @pytest.mark.parametrize("advanced", WAITING)
     def test_of_fifty_calls_one_advances(self, api, ada, advanced, monkeypatch):
         monkeypatch.setattr(rate_limits, "SANDBOX_CALLS", 50)

@@ -12,7 +12,14 @@ from ledger.invariants import check
 from ledger.models import Account, Entry
 from payments.identifiers import new_id
 from payments.invariants.registry import INVARIANTS
-from payments.models import CardOperation, SettlementBatch, SettlementItem, Transaction, Transition
+from payments.models import (
+    CardOperation,
+    PayoutControls,
+    SettlementBatch,
+    SettlementItem,
+    Transaction,
+    Transition,
+)
 from payments.rails.protocol import RailAnswer
 from payments.rules.outcomes import COMPLETED
 from payments.services import operations
@@ -20,9 +27,11 @@ from payments.services.rails import requery
 from payments.services.reconciliation import ledger_lines
 from payments.services.transfers import incoming
 from tests import orders
+from tests.bank_statements import bank_account
+from tests.beneficiaries import blocked_beneficiary
 from tests.racing import racers
 from tests.refunds import ask_for_refund, assert_refunded, refunded_amounts
-from tests.settling import decide, settle
+from tests.settling import decide, settle, today
 from virtual_accounts.services.transfer_matching import Notice
 
 pytestmark = pytest.mark.django_db
@@ -144,6 +153,38 @@ class TestDestination:
 
         assert (answer.status_code, answer.json()["status"]) == (201, "success")
         assert answer.json()["destination"] == DESTINATION
+
+    @pytest.mark.parametrize(
+        ("controls", "code"),
+        [
+            ({"approval": "always"}, "invalid_state"),
+            ({"approval": "above", "approval_above": {"NGN": 49_999}}, "invalid_state"),
+            ({"server_url": "https://payouts.example.com/ask"}, "invalid_state"),
+            ({"frozen_at": timezone.now(), "freeze_reason": "Theft"}, "payouts_frozen"),
+            ({"approval": "above", "approval_above": {"NGN": 50_000}}, None),
+            ({"approval": "always", "keys_need_approval": False}, None),
+            ({"per_payout": {"NGN": 1}}, None),
+        ],
+    )
+    def test_is_refused_where_a_payout_to_it_would_not_be_sent(self, api, ada, controls, code):
+        PayoutControls.objects.create(business=ada.business, **controls)
+
+        answer = ask_for_refund(api, paid_by_transfer(api), destination=DESTINATION)
+
+        assert (answer.status_code, answer.json().get("code")) == ((409, code) if code else (201, None))
+        assert CardOperation.objects.exists() is (code is None)
+
+    def test_needs_no_approval_for_the_account_that_paid(self, api, ada, paid):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+
+        assert ask_for_refund(api, paid).json()["status"] == "success"
+
+    def test_that_is_blocked_is_refused(self, api, ada):
+        blocked_beneficiary(ada.business, **DESTINATION)
+
+        answer = ask_for_refund(api, paid_by_transfer(api), destination=DESTINATION)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "beneficiary_blocked")
 
     def test_is_not_allowed_if_the_sender_is_known(self, api, paid):
         answer = ask_for_refund(api, paid, destination=DESTINATION)
@@ -443,22 +484,13 @@ class TestLedger:
 class TestReconciliation:
     def test_is_on_the_banks_statement_only(self, api, paid):
         made = ask_for_refund(api, paid, reference="rf-1", amount=20_000).json()
-        start, end = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
+        account = bank_account(pays_out=["sandbox"])
 
-        of_bank = list(ledger_lines.between(start, end, source="bank"))
-        of_acquirer = list(ledger_lines.between(start, end, source="acquirer"))
-
-        (entry,) = [each for each in of_bank if each.direction == "out"]
+        (entry,) = ledger_lines.expected(account, today())
         operation = CardOperation.objects.get()
-        assert (entry.kind, entry.amount, entry.status) == ("refund", 20_000, "success")
-        assert entry.references == (
-            operation.acquirer_transaction_id,
-            operation.pk.hex,
-            made["id"],
-        )
+        assert (entry.kind, str(entry.id), entry.amount) == ("refund", made["id"], -20_000)
+        assert entry.references == (operation.acquirer_transaction_id,)
         assert len(operation.acquirer_transaction_id) == 30
-        assert entry.shared_references == ("rf-1",)
-        assert of_acquirer == []
 
 
 class TestDatabase:

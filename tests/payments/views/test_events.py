@@ -37,6 +37,8 @@ from webhooks.models import Category, Delivery, Event
 pytestmark = pytest.mark.django_db
 
 FIELDS = {
+    "id",
+    "endpoint_id",
     "event_id", "event", "state", "created_at", "delivered_at", "next_attempt_at", "attempts_made", "is_test",
     "subject",
 }  # fmt: skip

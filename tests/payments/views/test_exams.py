@@ -24,6 +24,7 @@ pytestmark = pytest.mark.django_db
 
 PATH = "/api/sandbox/exams"
 ENDPOINT = {"target": "endpoint"}
+URL = "http://127.0.0.1:9/second"
 CLIENT = {"target": "client", "listener": "laptop"}
 
 
@@ -127,6 +128,28 @@ class TestOfAnEndpoint:
 
         assert listener.connections == 0
         assert shown(api, exam)["results"][0]["cause"] == "The address is not a public one."
+
+    def test_is_of_the_endpoint_that_is_named(self, api, endpoint, ada):
+        with servers.opened(servers.answering(servers.status(204))) as listener:
+            second = make_endpoint(business=ada.business, number=1, url=listener.url)
+            exam = api.post(PATH, ENDPOINT | {"endpoint_id": str(second.public_id)}).json()
+            exam_runner.run_waiting()
+
+        assert exam["endpoint_id"] == str(second.public_id)
+        assert listener.requests
+
+    def test_of_an_unknown_or_deleted_endpoint_is_not_found(self, api, endpoint, ada, bisi):
+        deleted = make_endpoint(business=ada.business, number=1, url=URL, deleted_at=timezone.now())
+        others = make_endpoint(business=bisi.business)
+
+        for each in (deleted, others):
+            wanted = ENDPOINT | {"endpoint_id": str(each.public_id)}
+            assert refusal(api.post(PATH, wanted)) == (404, "not_found")
+
+    def test_is_of_the_first_endpoint_by_default(self, api, endpoint, ada):
+        make_endpoint(business=ada.business, number=1, url=URL)
+
+        assert started(api)["endpoint_id"] == str(endpoint.public_id)
 
     def test_is_not_reported_by_a_client(self, api, endpoint):
         exam = started(api)

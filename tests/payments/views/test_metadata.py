@@ -6,8 +6,9 @@ from html import unescape
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from dashboard.ui.lists import metadata_search
+from dashboard.search import indexer
 from payments.models import Transaction
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -202,6 +203,7 @@ class TestSearch:
         return signed_in(MemberFactory(business=ada.business).user)
 
     def found(self, browser, area, text):
+        list(indexer.run(now=timezone.now()))
         address, _, query = area.partition("?")
         asked = dict(pair.split("=") for pair in query.split("&") if pair) | {"q": text}
         return [row.reference for row in browser.get(address, asked).context["page"].rows]
@@ -224,8 +226,7 @@ class TestSearch:
                 with subtests.test(area=area, text=text):
                     assert self.found(browser, area, text) == []
 
-    def test_finds_common_pairs_newest_first(self, api, browser, monkeypatch):
-        monkeypatch.setattr(metadata_search, "FEW", 2)
+    def test_finds_common_pairs_newest_first(self, api, browser):
         made = [
             api.post(PAYMENTS, orders.card_payment(metadata={"channel": "web"})).json()["reference"]
             for _ in range(4)
@@ -233,12 +234,3 @@ class TestSearch:
         api.post(PAYMENTS, orders.card_payment(metadata={"channel": "shop"}))
 
         assert self.found(browser, "/dashboard/payments/", "channel=web") == made[::-1]
-
-    @pytest.mark.skipif(connection.vendor != "postgresql", reason="the index is PostgreSQL's")
-    @pytest.mark.parametrize("table", ["payments_transaction", "virtual_accounts_virtualaccount"])
-    def test_has_an_index(self, table):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = %s", [table])
-            definitions = [row[0] for row in cursor.fetchall()]
-
-        assert [each for each in definitions if "gin (metadata jsonb_path_ops)" in each]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from merchants.models import Business
 from payments.models import CardOperation, Transaction
 from tests import orders
 from virtual_accounts.models import Session, VirtualAccount
@@ -48,6 +49,15 @@ def test_card_request_that_the_acquirer_can_never_process(api, settings, acquire
     assert_not_supported(answer, field)
     assert says in answer.json()["detail"]
     assert not Transaction.objects.exists()
+
+
+def test_payment_with_3ds_succeeds_if_its_business_lets_the_provider_decide(ada, api, settings):
+    settings.CARD_ACQUIRER = LIMITED
+    Business.objects.filter(pk=ada.business_id).update(provider_may_decide_three_ds=True)
+
+    answer = api.post(PAYMENTS, orders.card_payment(three_ds={"enabled": True}))
+
+    assert (answer.status_code, Transaction.objects.get().challenge_preference) == (201, "no_preference")
 
 
 @pytest.mark.parametrize("amount", [5_000, 100_000])

@@ -11,7 +11,8 @@ from ledger.invariants import check
 from ledger.models import Account, Entry
 from payments.invariants.registry import INVARIANTS
 from payments.models import Challenge, RailBlock, Transaction, WatchedAuthorisation
-from payments.rails.protocol import RailBlocked, RateLimited
+from payments.rails.protocol import NotSent, RailAnswer, RailBlocked, RateLimited
+from payments.rules.outcomes import PROCESSING
 from payments.services import watches
 from payments.services.cards import late_charges
 from payments.services.rails import watch_looks
@@ -36,6 +37,8 @@ from tests.factories import MemberFactory
 from tests.scripted_acquirer import redirects
 from tests.settling import STAFF
 from webhooks.models import Delivery
+
+MORE_THAN_ORDERED = RailAnswer(outcome=PROCESSING, must_be_reversed=True)
 
 pytestmark = pytest.mark.django_db
 
@@ -319,7 +322,9 @@ class TestALateCharge:
 
         assert not watch.is_open
 
-    @pytest.mark.parametrize(("capture", "answer"), [(False, APPROVED), (True, PARTLY)])
+    @pytest.mark.parametrize(
+        ("capture", "answer"), [(False, APPROVED), (True, PARTLY), (True, MORE_THAN_ORDERED)]
+    )
     def test_of_an_unknown_amount_is_reversed_without_an_entry(self, api, clock, acquirer, capture, answer):
         watch = failed_without_record(api, clock, capture=capture)
         acquirer.answers("query", answer)
@@ -566,6 +571,16 @@ class TestABlockedAccount:
 
         assert payments == ["failed", "success"]
         assert not RailBlock.objects.exists()
+
+    def test_stays_blocked_by_a_payment_that_was_not_sent(self, api, clock, acquirer):
+        acquirer.answers("authorise", RailBlocked("The key is revoked."), NotSent())
+        pay(api)
+
+        clock.advance(minutes=1)
+        payment = pay(api).json()
+
+        assert (payment["status"], payment["response_code"]) == ("failed", "20030")
+        assert RailBlock.objects.exists()
 
     def test_stays_blocked_by_a_payment_that_is_refused_again(self, api, clock, acquirer):
         acquirer.answers("authorise", RailBlocked("The key is revoked."))

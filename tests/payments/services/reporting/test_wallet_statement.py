@@ -2,7 +2,7 @@
 
 import itertools
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -10,7 +10,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from kit.time.timestamps import timestamp
-from ledger import services as ledger
 from ledger.models import Account, Entry
 from ledger.statements import wallet_statements
 from payments.services.payouts import payout_returns
@@ -30,11 +29,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def top_up(business, amount, *, at, currency="NGN"):
-    cause = uuid4()
-    ledger.top_up(
-        business=business, currency=currency, amount=amount, reason="Float", cause=cause, actor=STAFF, now=at
-    )
-    return str(cause)
+    return str(fill_wallet(business, amount, at=at, currency=currency, reason="Float"))
 
 
 def walk(api, target):

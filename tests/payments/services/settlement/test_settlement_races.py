@@ -25,7 +25,7 @@ from tests.racing import racers
 from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 
 @pytest.fixture

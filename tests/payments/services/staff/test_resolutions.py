@@ -173,6 +173,16 @@ class TestPayout:
         assert "Propose outcome" in shown
         assert "Another person must confirm" in shown
 
+    def test_page_shows_the_open_proposal_with_its_evidence(self, staff, payout, settings):
+        settings.FOUR_EYES = True
+        resolve(staff, payout)
+
+        shown = staff.get(f"/admin/payments/transaction/{payout.pk}/change/").content.decode()
+
+        assert "staff@example.com proposed on" in shown
+        assert f"<dd>{FORM['evidence']}</dd>" in shown
+        assert f"/admin/payments/proposal/{Proposal.objects.get().pk}/change/" in shown
+
     def test_answer_before_the_confirmation_wins(self, staff, payout, settings):
         settings.FOUR_EYES = True
         second = signed_in(

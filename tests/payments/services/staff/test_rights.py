@@ -262,6 +262,7 @@ class TestGroup:
 class TestFee:
     FORM = {
         "flow": "card", "currency": "NGN", "is_offered": "on", "basis_points": 0, "fixed": "0", "fixed_waived_below": "0",
+        "tax_basis_points": 0,
         "reason": "A friend",
     }  # fmt: skip
 

@@ -138,7 +138,7 @@ class TestReturnOfUnappliedMoney:
 
     @pytest.mark.parametrize("entered", ENTERED)
     def test_in_the_dashboard_rejects_another_account(self, finance, money, entered):
-        form = {"decision": "return", "reason": "Sent twice", **entered}
+        form = {"decision": "return", "reason": "Sent twice", "step": "confirmed", **entered}
 
         finance.post(f"/dashboard/virtual-accounts/unapplied/{money.pk}/", form)
 

@@ -1,0 +1,140 @@
+"""Refunds and returns of transfers that Paystack received: sent back by it, because it masks the sender."""
+
+import pytest
+from django.utils import timezone
+
+from ledger.invariants import check
+from merchants.models import Business
+from payments.invariants.registry import INVARIANTS
+from payments.models import CardOperation, Transaction
+from tests import orders
+from tests.connectors.paystack.connected import paystack_connected
+from virtual_accounts.models import UnappliedMoney
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def paystack(settings, api):
+    with paystack_connected(settings, api, standing_at=timezone.now(), opens_accounts=True) as connected:
+        connected.command(default={"refund": "pending"})
+        yield connected
+
+
+@pytest.fixture
+def account(api, paystack):
+    return api.post("/api/virtual-accounts", orders.static_account()).json()
+
+
+@pytest.fixture
+def paid(paystack, account, client):
+    """Return the URL of a payment of NGN 500.00 into a static account."""
+    receive(paystack, client, account, 50_000)
+    return f"/api/payments/{Transaction.objects.get().reference}"
+
+
+def receive(paystack, client, account, amount):
+    number = account["customer"]["account_number"]
+    paystack.command(receive={"account_number": number, "amount": amount, "sender_name": "Bisi Ojo"})
+    paystack.deliver(client)
+
+
+def refund(api, paid, reference="rf-1", **changes):
+    return api.post(f"{paid}/refunds", {"reference": reference, "amount": 20_000} | changes)
+
+
+def at_paystack(paystack):
+    return list(paystack.simulator.integration.tables.refunds.values())
+
+
+def assert_books_hold():
+    assert [(one.invariant.name, one.broken) for one in check(INVARIANTS) if not one.holds] == []
+
+
+def test_a_refund_goes_through_the_transaction_that_received_the_money(paystack, api, paid, client):
+    made = refund(api, paid)
+    assert (made.status_code, made.json()["status"]) == (201, "pending")
+    assert "destination" not in made.json()
+
+    [sent] = at_paystack(paystack)
+    assert (sent.amount, sent.merchant_note) == (20_000, CardOperation.objects.get().pk.hex)
+    paystack.command(refund={"id": sent.id, "status": "processed"})
+    paystack.deliver(client)
+    paystack.requery()
+
+    assert api.get("/api/refunds/rf-1").json()["status"] == "success"
+    assert paystack.paid() == {}  # no payout
+    assert refund(api, paid).status_code == 200
+    assert_books_hold()
+
+
+def test_its_destination_cannot_be_chosen(api, paid):
+    named = {"name": "Ada Obi", "account_number": "0123456789", "bank_code": "058"}
+
+    refused = refund(api, paid, destination=named)
+
+    assert refused.status_code == 400
+    assert (refused.json()["errors"][0]["field"], refused.json()["errors"][0]["code"]) == (
+        "destination",
+        "not_allowed_here",
+    )
+
+
+def test_a_second_one_waits_for_the_first(paystack, api, paid):
+    refund(api, paid)
+    second = refund(api, paid, "rf-2")
+    assert (second.status_code, second.json()["status"]) == (201, "pending")
+    assert refund(api, paid, "rf-3").status_code == 400  # more than is left
+    paystack.requery_later()
+    [first] = at_paystack(paystack)
+
+    paystack.command(refund={"id": first.id, "status": "processed"})
+    paystack.requery_later()
+    paystack.requery_later()
+
+    assert len(at_paystack(paystack)) == 2
+    assert api.get("/api/refunds/rf-1").json()["status"] == "success"
+
+
+def test_one_whose_answer_was_lost_is_found_and_not_repeated(paystack, api, paid):
+    paystack.plan("POST /refund: fail 500")
+    assert refund(api, paid).json()["status"] == "pending"
+
+    paystack.requery_later()
+    paystack.requery_later()
+
+    assert len(at_paystack(paystack)) == 1
+
+
+def test_one_that_fails_can_be_made_again(paystack, api, paid):
+    refund(api, paid)
+    [sent] = at_paystack(paystack)
+    paystack.command(refund={"id": sent.id, "status": "failed"})
+    paystack.requery_later()
+
+    failed = api.get("/api/refunds/rf-1").json()
+    assert (failed["status"], failed["response_code"]) == ("failed", "20030")
+    assert refund(api, paid, "rf-2", amount=50_000).status_code == 201
+    assert_books_hold()
+
+
+def test_unapplied_money_is_returned_the_same_way(paystack, api, account, client):
+    Business.objects.update(keys_decide_unapplied=True)
+    api.post(f"/api/virtual-accounts/{account['reference']}/deactivate", {})
+    receive(paystack, client, account, 30_000)
+    money = UnappliedMoney.objects.get()
+    url = f"/api/unapplied-transfers/{money.pk}/return"
+    named = {"name": "Ada Obi", "account_number": "0123456789", "bank_code": "058"}
+    refused = api.post(url, {"reason": "Closed", "destination": named})
+    assert refused.json()["errors"][0]["code"] == "not_allowed_here"
+
+    assert api.post(url, {"reason": "Closed"}).status_code == 200
+    [sent] = at_paystack(paystack)
+    paystack.command(refund={"id": sent.id, "status": "processed"})
+    paystack.deliver(client)
+    paystack.requery()
+
+    payout = Transaction.objects.get()
+    assert (payout.status, payout.amount, payout.connector) == ("success", 30_000, "paystack_returns")
+    assert paystack.paid() == {}
+    assert_books_hold()

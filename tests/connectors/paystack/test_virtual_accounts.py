@@ -1,0 +1,334 @@
+"""Virtual accounts that Paystack opens: numbers, transfers and sessions, over HTTP to a simulated Paystack."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from connectors.paystack import examination
+from connectors.paystack.client import PaystackClient
+from ledger.invariants import check
+from payments.invariants.registry import INVARIANTS
+from payments.models import Transaction
+from payments.services.transfers import account_provider_messages
+from tests import orders
+from tests.connectors.paystack.connected import paystack_connected
+from tests.webhooks.rows import make_endpoint
+from virtual_accounts.models import ProviderMessage, Session, Transfer, UnappliedMoney, VirtualAccount
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db
+
+ACCOUNTS = "/api/virtual-accounts"
+
+
+@pytest.fixture
+def paystack(settings, api):
+    with paystack_connected(settings, api, standing_at=timezone.now(), opens_accounts=True) as connected:
+        yield connected
+
+
+@pytest.fixture
+def subscribed(ada):
+    return make_endpoint(business=ada.business, events=["payment", "account", "unapplied"])
+
+
+def create(paystack, order=None):
+    answer = paystack.api.post(ACCOUNTS, order or orders.static_account())
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def again(paystack, account):
+    return paystack.api.get(f"{ACCOUNTS}/{account['reference']}").json()
+
+
+def number_of(account):
+    return account["customer"]["account_number"]
+
+
+def receive(paystack, client, number, amount, **sender):
+    told = paystack.command(receive={"account_number": number, "amount": amount, **sender})
+    paystack.deliver(client)
+    return told["results"]["receive"]
+
+
+def events():
+    return list(Delivery.objects.order_by("created_at").values_list("event", flat=True))
+
+
+def assert_books_hold():
+    assert [one.broken for one in check(INVARIANTS) if not one.holds] == []
+
+
+class TestOpening:
+    def test_an_account_has_its_number_at_once(self, paystack, subscribed):
+        account = create(paystack)
+
+        [opened] = paystack.simulator.integration.tables.accounts.values()
+        assert (account["status"], number_of(account)) == ("active", opened.account_number)
+        assert account["customer"]["bank_code"] == ""  # the test bank is none of ours
+        stored = VirtualAccount.objects.get()
+        assert opened.customer.email == f"pay+va-{stored.pk.hex}@shop.example"
+        assert (stored.provider_account, stored.bank_name) == ("paystack:463433", "Test Bank")
+        assert events() == []  # the answer has told it
+        assert_books_hold()
+
+    def test_a_business_is_the_last_name_of_its_customer(self, paystack):
+        create(paystack, orders.business_account(business_name="Ada Books Ltd"))
+
+        [opened] = paystack.simulator.integration.tables.accounts.values()
+        assert opened.customer.last_name == "Ada Books Ltd"
+
+    def test_without_an_answer_it_is_inactive_until_its_number_is_there(self, paystack, subscribed):
+        paystack.plan("POST /dedicated_account: cut")
+        account = create(paystack)
+        assert (account["status"], number_of(account)) == ("inactive", "")
+        assert (
+            paystack.api.post(ACCOUNTS, orders.static_account(reference=account["reference"])).status_code
+            == 200
+        )
+
+        ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
+        account_provider_messages.send_due()
+
+        [opened] = paystack.simulator.integration.tables.accounts.values()
+        account = again(paystack, account)
+        assert (account["status"], number_of(account)) == ("active", opened.account_number)
+        [event] = Delivery.objects.all()
+        assert event.event == "account.active"
+        assert opened.account_number in event.body
+        assert_books_hold()
+
+    def test_a_refused_customer_fails_it_and_a_refused_business_does_not(self, paystack, subscribed):
+        paystack.command(switch={"accounts_refused": True})
+        account = create(paystack)
+        assert again(paystack, account)["status"] == "inactive"
+        message = ProviderMessage.objects.get()
+        assert "Dedicated NUBAN is not available" in message.last_error
+
+        paystack.command(switch={"accounts_refused": False})
+        paystack.plan("POST /customer: refuse 400")
+        ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
+        account_provider_messages.send_due()
+
+        assert VirtualAccount.objects.get().opening == "failed"
+        assert events() == ["account.failed"]
+        assert not ProviderMessage.objects.unanswered().exists()
+
+    def test_one_that_is_deactivated_meanwhile_stays_inactive(self, paystack, subscribed):
+        paystack.plan("POST /dedicated_account: lose_and_cut")
+        account = create(paystack)
+        assert paystack.api.post(f"{ACCOUNTS}/{account['reference']}/deactivate", {}).status_code == 200
+
+        ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
+        account_provider_messages.send_due()
+
+        account = again(paystack, account)
+        assert (account["status"], len(number_of(account))) == ("inactive", 10)
+        assert events() == []
+
+
+class TestTransfersToAccounts:
+    def test_one_is_a_payment_once_it_is_looked_up(self, paystack, subscribed, client):
+        number = number_of(create(paystack))
+
+        told = receive(paystack, client, number, 250_000, sender_name="Bisi Ojo")
+        paystack.simulator.integration.outbox.replay()
+        paystack.deliver(client)
+
+        assert told == "accepted"
+        payment = Transaction.objects.get()
+        assert (payment.status, payment.amount) == ("success", 250_000)
+        transfer = Transfer.objects.get()
+        assert transfer.sender == {"name": "Bisi Ojo", "account_number": "XXXXXX6789"}
+        assert transfer.provider_account == "paystack:463433"
+        assert transfer.bank_reference.startswith("paystack:")
+        assert events() == ["payment.success"]
+        assert_books_hold()
+
+    def test_events_alone_and_those_about_other_customers_change_nothing(self, paystack, subscribed, client):
+        create(paystack)
+        paystack.command(
+            forge={
+                "event": "charge.success",
+                "signature": "right",
+                "data": {
+                    "domain": "test",
+                    "channel": "dedicated_nuban",
+                    "reference": "another-program-s",
+                    "customer": {"email": "somebody@else.example"},
+                },
+            }
+        )
+        paystack.deliver(client)
+
+        assert not Transfer.objects.exists()
+        assert not ProviderMessage.objects.unanswered().exists()
+
+
+class TestSessions:
+    @pytest.fixture
+    def account(self, paystack):
+        return create(paystack, orders.dynamic_account())
+
+    @pytest.fixture
+    def pay(self, paystack, account):
+        def start(**changes):
+            order = orders.transfer_payment(account["id"], **{"expiry_duration": 1800, **changes})
+            answer = paystack.api.post("/api/payments", order)
+            assert answer.status_code == 201, answer.content
+            return answer.json()
+
+        return start
+
+    def find(self, paystack, payment):
+        return paystack.api.get(f"/api/payments/{payment['reference']}").json()
+
+    def test_the_exact_amount_pays_it(self, paystack, pay, subscribed, client):
+        payment = pay(amount=50_000)
+        details = payment["virtual_account_details"]
+        assert details["account_name"] == "PAYSTACK CHECKOUT"
+
+        receive(paystack, client, details["account_number"], 50_000)
+
+        assert self.find(paystack, payment)["response_code"] == "10000"
+        assert events() == ["payment.success"]
+        assert_books_hold()
+
+    def test_another_amount_is_sent_back_and_ends_it(self, paystack, pay, subscribed, client):
+        payment = pay(amount=50_000)
+
+        told = receive(paystack, client, payment["virtual_account_details"]["account_number"], 40_000)
+
+        assert told == "rejected"
+        found = self.find(paystack, payment)
+        assert (found["status"], found["response_code"]) == ("failed", "20013")
+        assert found["response_summary"] == "Amount mismatch: expected 50000 NGN but received another amount"
+        assert found["virtual_account_details"]["amount_received"] == ""
+        assert found["virtual_account_details"]["status"] == "mismatch"
+        assert events() == ["payment.mismatch"]
+        assert not UnappliedMoney.objects.exists()
+        assert_books_hold()
+
+    def test_it_ends_only_once_the_provider_says_that_nothing_arrived(
+        self, paystack, pay, subscribed, client
+    ):
+        payment = pay(amount=50_000)
+        expire_here(payment)
+        paystack.plan("GET /transaction/verify: fail 500")
+        account_provider_messages.send_due()
+        assert self.find(paystack, payment)["status"] == "pending"
+
+        paystack.simulator.advance(1801)
+        ProviderMessage.objects.update(next_attempt_at=timezone.now())
+        account_provider_messages.send_due()
+
+        assert self.find(paystack, payment)["response_code"] == "20068"
+        assert events() == ["payment.failed"]
+        assert_books_hold()
+
+    def test_money_that_arrived_counts_when_its_event_was_lost(self, paystack, pay, client):
+        payment = pay(amount=50_000)
+        paystack.command(webhooks=["lost"])
+        receive(paystack, client, payment["virtual_account_details"]["account_number"], 50_000)
+        assert self.find(paystack, payment)["status"] == "pending"
+
+        expire_here(payment)
+        account_provider_messages.send_due()
+
+        assert self.find(paystack, payment)["status"] == "success"
+
+    def test_a_success_after_its_end_is_unapplied(self, paystack, pay, subscribed, client):
+        payment = pay(amount=50_000)
+        assert paystack.api.post(f"/api/payments/{payment['reference']}/cancel", {}).status_code == 200
+
+        receive(paystack, client, payment["virtual_account_details"]["account_number"], 50_000)
+
+        assert self.find(paystack, payment)["response_code"] == "20091"
+        assert UnappliedMoney.objects.get().amount == 50_000
+        assert_books_hold()
+
+    def test_a_number_that_was_given_to_another_session_pays_the_right_one(self, settings, api, client, ada):
+        with paystack_connected(
+            settings, api, standing_at=timezone.now(), opens_accounts=True, session_numbers="reused"
+        ) as paystack:
+            account = create(paystack, orders.dynamic_account())
+            first, second = (
+                orders.transfer_payment(account["id"], expiry_duration=1800, amount=amount)
+                for amount in (50_000, 60_000)
+            )
+            number = api.post("/api/payments", first).json()["virtual_account_details"]["account_number"]
+            paystack.command(webhooks=["late 60"])
+            receive(paystack, client, number, 50_000)
+            assert api.post(f"/api/payments/{first['reference']}/cancel", {}).status_code == 200
+            opened = api.post("/api/payments", second).json()
+            assert opened["virtual_account_details"]["account_number"] == number
+
+            paystack.simulator.advance(61)
+            paystack.deliver(client)
+
+            assert self.find(paystack, opened)["status"] == "pending"
+            assert UnappliedMoney.objects.get().amount == 50_000
+            assert_books_hold()
+
+    def test_without_an_answer_nothing_is_stored(self, paystack, account):
+        order = orders.transfer_payment(account["id"], expiry_duration=1800)
+        paystack.plan("POST /charge: cut")
+
+        assert paystack.api.post("/api/payments", order).status_code == 503
+        assert not Transaction.objects.exists()
+        assert paystack.api.post("/api/payments", order).status_code == 201
+
+    def test_its_time_is_within_the_provider_s_bounds(self, paystack, account, api):
+        order = orders.transfer_payment(account["id"], expiry_duration=600)
+        refused = api.post("/api/payments", order)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "expiry_duration")
+
+        static = create(paystack)
+        assert api.post("/api/payments", order | {"payment_method_id": static["id"]}).status_code == 201
+
+        link = api.post("/api/payment-links", orders.payment_link(transfer_window=600))
+        assert link.json()["errors"][0] | {"message": ""} == {
+            "field": "transfer_window",
+            "code": "not_supported",
+            "message": "",
+        }
+
+
+def expire_here(payment):
+    """Let a session's time be over by our clock."""
+    passed = timezone.now() - timedelta(seconds=1)
+    Session.objects.filter(payment=payment["id"]).update(expires_at=passed)
+    ProviderMessage.objects.update(next_attempt_at=passed)
+
+
+class TestCapabilities:
+    def test_tell_currency_amount_and_time(self, paystack, api):
+        flows = {
+            row["flow"]: row
+            for row in api.get("/api/capabilities").json()["data"]
+            if row["currency"] == "NGN"
+        }
+
+        told = flows["virtual_account_payment"]
+        assert told["expiry_duration"] == {"minimum": 900, "maximum": 28800}
+        assert (told["available"], told["minimum_amount"]) == (True, 10_000)
+
+    def test_transfers_cannot_be_simulated(self, paystack, api):
+        account = create(paystack)
+
+        refused = api.post(f"{ACCOUNTS}/simulate", {"account_number": number_of(account), "amount": 50_000})
+
+        assert (refused.status_code, refused.json()["errors"][0]["code"]) == (400, "not_supported")
+
+
+def test_the_doctor_says_where_accounts_are_opened(paystack, settings):
+    assert "test-bank" in said_by_doctor()
+    settings.PAYSTACK_PREFERRED_BANK = "wema-bank"
+    assert "not at wema-bank" in said_by_doctor()
+
+
+def said_by_doctor():
+    [remark] = examination._accounts("", PaystackClient.from_settings())
+    return remark.said

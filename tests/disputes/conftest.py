@@ -1,0 +1,1 @@
+from tests.payments.conftest import clock  # noqa: F401

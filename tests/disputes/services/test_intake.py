@@ -1,0 +1,353 @@
+"""Reports of acquirers about cases: in any order, twice, with gaps, and of unknown payments."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from disputes.models import Dispute, DisputeReport, DisputeStep
+from ledger.invariants import check
+from ledger.models import Account
+from payments.invariants.registry import INVARIANTS
+from payments.models import Transaction
+from payments.rules.dispute_words import Reason, Stage, Status
+from tests import orders
+from tests.disputed import AMOUNT, disputed, every_event_of_disputes, payment_of, take
+from tests.refunds import ask_for_refund, refund
+from tests.settling import decide, settle
+from tests.webhooks.rows import make_endpoint
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db
+
+FEE = 2_500
+
+
+@pytest.fixture(autouse=True)
+def _books_are_right(db):
+    yield
+    assert [(each.invariant.name, each.broken) for each in check(INVARIANTS) if not each.holds] == []
+
+
+def balances(payment):
+    accounts = Account.objects.filter(business=payment.business, currency="NGN").exclude(balance=0)
+    return dict(accounts.values_list("kind", "balance"))
+
+
+def statuses(payment):
+    return list(Dispute.objects.filter(transaction=payment).order_by("id").values_list("stage", "status"))
+
+
+class TestMoney:
+    def test_holds_the_amount_and_charges_the_fee(self, api, settings):
+        settings.DISPUTE_FEES = {"NGN": FEE}
+        payment = payment_of(api)
+        before = balances(payment)
+        assert not any("disputed" in one for one in api.get("/api/balance").json()["data"])
+
+        dispute = disputed(payment)
+
+        assert dispute.fee == FEE
+        after = balances(payment)
+        assert after["disputes_held"] == AMOUNT
+        assert after["pending_settlement"] == before["pending_settlement"] - AMOUNT - FEE
+        (balance,) = [one for one in api.get("/api/balance").json()["data"] if one["currency"] == "NGN"]
+        assert (balance["disputed"], balance["pending"]) == (AMOUNT, after["pending_settlement"])
+
+    @pytest.mark.parametrize(
+        ("status", "lost", "fee"), [("won", 0, 0), ("withdrawn", 0, 0), ("lost", AMOUNT, FEE)]
+    )
+    def test_gives_back_or_loses_the_amount(self, api, settings, status, lost, fee):
+        settings.DISPUTE_FEES = {"NGN": FEE}
+        payment = payment_of(api)
+        before = balances(payment)
+        disputed(payment)
+
+        take(payment, status=Status(status))
+
+        assert statuses(payment) == [("chargeback", status)]
+        after = balances(payment)
+        assert "disputes_held" not in after
+        assert after["pending_settlement"] == before["pending_settlement"] - lost - fee
+        assert after.get("refunds_payable", 0) == lost
+        payment.refresh_from_db()
+        assert payment.amount_disputed == lost
+
+    def test_moves_no_money_for_an_inquiry(self, api, settings):
+        settings.DISPUTE_FEES = {"NGN": FEE}
+        payment = payment_of(api)
+        before = balances(payment)
+
+        dispute = disputed(payment, stage=Stage.INQUIRY)
+
+        assert (balances(payment), dispute.fee) == (before, 0)
+        shown = api.get(f"/api/payments/{payment.reference}").json()
+        assert "amount_disputed" not in shown
+        assert shown["disputes"] == [
+            {"id": str(dispute.pk), "stage": "inquiry", "status": "needs_response", "amount": AMOUNT}
+        ]
+        refund(api, payment.reference)
+
+    def test_gives_back_a_part_that_was_won(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+
+        take(payment, status=Status.WON, outcome_amount=30_000)
+
+        assert balances(payment)["refunds_payable"] == 20_000
+        assert ask_for_refund(api, f"/api/payments/{payment.reference}").json()["amount"] == 30_000
+
+
+class TestRefunds:
+    def test_of_disputed_money_are_refused(self, api):
+        payment = payment_of(api)
+        disputed(payment, amount=30_000)
+        address = f"/api/payments/{payment.reference}"
+
+        for wanted in ({"amount": 20_001}, {"amount": 50_000}):
+            answer = ask_for_refund(api, address, **wanted)
+            assert (answer.status_code, answer.json()["code"]) == (409, "payment_disputed")
+        assert ask_for_refund(api, address, amount=50_001).json()["code"] == "amount_too_large"
+        assert ask_for_refund(api, address).json()["amount"] == 20_000
+        assert ask_for_refund(api, address).json()["code"] == "payment_disputed"
+
+    def test_before_a_dispute_are_put_in_as_evidence(self, api):
+        payment = payment_of(api)
+        refund(api, payment.reference, reference="rf-before")
+
+        dispute = disputed(payment)
+
+        assert dispute.already_refunded
+        assert "Refund rf-before of NGN 500.00 on " in dispute.evidence.get().text
+        assert api.get(f"/api/payments/{payment.reference}").json()["total_amount_available_to_refund"] == 0
+
+    def test_are_marked_if_another_dispute_leaves_less(self, api):
+        payment = payment_of(api)
+        first = disputed(payment)
+
+        second = disputed(payment, case_number="CB-2", amount=1)
+
+        assert (first.already_refunded, second.already_refunded) == (False, True)
+        shown = api.get(f"/api/payments/{payment.reference}").json()
+        assert shown["amount_disputed"] == balances(payment)["disputes_held"] == AMOUNT + 1
+        assert shown["total_amount_available_to_refund"] == 0
+
+
+class TestOrder:
+    def test_of_news_never_takes_a_status_back(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+        take(payment, status=Status.WON)
+        take(payment, status=Status.UNDER_REVIEW)
+        take(payment, status=Status.WITHDRAWN)
+
+        assert statuses(payment) == [("chargeback", "won")]
+        assert DisputeReport.objects.filter(why="").count() == 4
+
+    def test_opens_and_closes_what_arrives_final(self, api):
+        payment = payment_of(api)
+        make_endpoint(business=payment.business, events=["dispute"])
+
+        disputed(payment, status=Status.LOST)
+
+        assert statuses(payment) == [("chargeback", "lost")]
+        events = Delivery.objects.order_by("created_at", "event").values_list("event", flat=True)
+        assert sorted(events) == ["dispute.closed", "dispute.opened"]
+
+    def test_ends_the_open_stage_before_a_later_one(self, api):
+        payment = payment_of(api)
+        first = disputed(payment)
+        second = disputed(payment, stage=Stage.PRE_ARBITRATION)
+        take(payment, status=Status.LOST)  # late news of the stage that is over
+
+        assert second.previous == first
+        assert statuses(payment)[1] == ("pre_arbitration", "needs_response")
+        assert balances(payment)["disputes_held"] == AMOUNT
+
+    def test_ends_an_inquiry_before_a_chargeback(self, api):
+        payment = payment_of(api)
+        inquiry = disputed(payment, stage=Stage.INQUIRY)
+
+        assert disputed(payment).previous == inquiry
+
+        assert statuses(payment) == [("inquiry", "won"), ("chargeback", "needs_response")]
+
+    def test_ignores_a_stage_that_is_told_too_late(self, api):
+        payment = payment_of(api)
+        later = disputed(payment, stage=Stage.ARBITRATION)
+
+        assert take(payment).dispute == later
+        assert statuses(payment) == [("arbitration", "needs_response")]
+
+    @pytest.mark.parametrize("status", [Status.ACCEPTED, Status.EXPIRED])
+    def test_takes_an_answered_dispute_that_is_conceded_elsewhere_as_lost(self, api, status):
+        payment = payment_of(api)
+        take(payment, status=Status.UNDER_REVIEW)
+
+        take(payment, status=status)
+
+        assert statuses(payment) == [("chargeback", "lost")]
+
+    def test_changes_a_deadline(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+        until = timezone.now() + timedelta(days=1)
+
+        take(payment, respond_by=until)
+
+        dispute = Dispute.objects.get()
+        assert dispute.respond_by == until
+        assert list(dispute.steps.order_by("id").values_list("kind", flat=True)) == ["opened", "changed"]
+
+    def test_keeps_the_network_s_deadline(self, api):
+        payment, day = payment_of(api), timedelta(days=1)
+        first, later = (timezone.now() + days * day for days in (5, 9))
+        disputed(payment, respond_by=first - day, network_due_at=first)
+
+        take(payment, respond_by=later - day, network_due_at=later)
+
+        dispute = Dispute.objects.get()
+        assert (dispute.respond_by, dispute.network_due_at) == (later - day, later)
+
+    def test_takes_a_report_from_before_the_network_s_deadline_was_kept_once(self, api):
+        payment, until = payment_of(api), timezone.now() + timedelta(days=5)
+        report = take(payment, respond_by=until)
+
+        assert take(payment, respond_by=until, network_due_at=until + timedelta(days=1)) == report
+
+
+class TestUnmatched:
+    def test_is_what_fits_no_payment(self, api):
+        payment = payment_of(api)
+
+        assert take(payment, rrn="999999999999").why == "no_payment"
+        assert take(payment, amount=AMOUNT + 1).why == "amount_too_large"
+        disputed(payment)
+        assert take(payment, amount=AMOUNT - 1).why == "other_amount"
+        assert Dispute.objects.count() == 1
+
+    def test_is_matched_by_the_acquirers_identifier(self, api):
+        payment = payment_of(api)
+        assert take(payment, rrn="", acquirer_reference=payment.acquirer_transaction_id).dispute is not None
+
+    def test_is_what_fits_several_payments(self, api):
+        payments = [payment_of(api), payment_of(api)]
+        Transaction.objects.filter(pk__in=[each.pk for each in payments]).update(
+            acquirer_transaction_id="A-1"
+        )
+
+        report = take(payments[0], rrn="", acquirer_reference="A-1")
+
+        assert (report.why, report.dispute) == ("several_payments", None)
+        # The RRN comes first, and says which.
+        assert take(payments[1], acquirer_reference="A-1").dispute.transaction == payments[1]
+
+    def test_is_never_a_row_of_a_known_case(self, api):
+        """It joins its payment, whatever else the row says of it."""
+        payment, other = payment_of(api), payment_of(api)
+        dispute = disputed(payment)
+
+        report = take(payment, rrn=other.retrieval_reference_number, status=Status.UNDER_REVIEW)
+
+        assert report.dispute == dispute
+        assert statuses(payment) == [("chargeback", "under_review")]
+
+    def test_is_tried_again(self, api):
+        payment = payment_of(api)
+        rrn, moment = payment.retrieval_reference_number, timezone.now() + timedelta(days=3)
+        Transaction.objects.filter(pk=payment.pk).update(retrieval_reference_number="000000000000")
+        assert take(payment, respond_by=moment, network_due_at=moment).why == "no_payment"
+
+        Transaction.objects.filter(pk=payment.pk).update(retrieval_reference_number=rrn)
+
+        assert take(payment, respond_by=moment, network_due_at=moment).dispute is not None
+        assert DisputeReport.objects.get().why == ""
+        assert Dispute.objects.get().network_due_at == moment
+
+    def test_is_what_contradicts_an_end(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+        take(payment, status=Status.LOST)
+
+        report = take(payment, status=Status.WON)
+        again = take(payment, status=Status.WON, network_reason="10.4")
+
+        assert (report.why, report.amount_in_suspense) == ("contradiction", AMOUNT)
+        assert (again.why, again.amount_in_suspense) == ("contradiction", 0)
+        assert statuses(payment) == [("chargeback", "lost")]
+
+
+class TestSettlement:
+    def test_nets_disputes(self, api, settings):
+        settings.DISPUTE_FEES = {"NGN": FEE}
+        kept, payment = payment_of(api, amount=100_000), payment_of(api)
+        disputed(payment)
+
+        (batch,) = settle()
+
+        shown = api.get(f"/api/settlements/{batch.pk}").json()
+        fees = kept.fee + payment.fee + FEE
+        assert (shown["gross"], shown["disputes"], shown["fees"]) == (150_000, AMOUNT, fees)
+        assert shown["net"] == 100_000 - fees == sum(item["net"] for item in shown["items"]["data"])
+        (item,) = [item for item in shown["items"]["data"] if item["kind"] == "dispute"]
+        assert (item["amount"], item["fee"], item["net"]) == (-AMOUNT, FEE, -AMOUNT - FEE)
+
+    def test_nets_what_comes_after_a_rejected_or_released_batch(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+        (rejected,) = settle()
+        decide(rejected, "reject")
+        take(payment, status=Status.LOST)
+        (released,) = settle()
+        assert released.disputes == AMOUNT
+        decide(released, "approve", "release")
+        disputed(payment_of(api), stage=Stage.PRE_ARBITRATION, reason=Reason.DUPLICATE)
+        (owing,) = settle()
+
+        assert owing.net == 0
+        assert owing.disputes == AMOUNT
+        assert DisputeStep.objects.filter(kind="opened").count() == 2
+
+    def test_of_a_later_stage_holds_what_was_paid_out(self, api, settings):
+        """The chargeback was won, its payment released and paid out: the business owes the amount until the end."""
+        settings.PAYOUT_REQUIRES_BALANCE = True
+        payment = payment_of(api)
+        take(payment, status=Status.WON)
+        (batch,) = settle()
+        decide(batch, "approve", "release")
+        wallet = balances(payment)["wallet"]
+        fee = api.post("/api/payments", orders.payout(amount=wallet - 1_000)).json()["fee"]
+
+        disputed(payment, stage=Stage.PRE_ARBITRATION)
+
+        after = balances(payment)
+        assert (after["pending_settlement"], after["disputes_held"]) == (-AMOUNT, AMOUNT)
+        assert after.get("wallet", 0) == 1_000 - fee
+        refused = api.post("/api/payments", orders.payout(amount=100)).json()
+        assert (refused["status"], refused["response_code"]) == ("failed", "20051")
+        take(payment, stage=Stage.PRE_ARBITRATION, status=Status.LOST)
+        assert balances(payment)["pending_settlement"] == -AMOUNT
+        assert statuses(payment) == [("chargeback", "won"), ("pre_arbitration", "lost")]
+
+
+class TestEvents:
+    def test_have_the_dispute_as_data_and_subject(self, api):
+        payment = payment_of(api)
+        make_endpoint(business=payment.business, events=["dispute"])
+
+        every_event_of_disputes(payment)
+
+        bodies = [json.loads(each.body) for each in Delivery.objects.all()]
+        sent = {each["event"]: each["data"] for each in bodies}
+        assert {event: data["status"] for event, data in sent.items()} == {
+            "dispute.opened": "needs_response",
+            "dispute.due_soon": "needs_response",
+            "dispute.updated": "needs_response",
+            "dispute.closed": "won",
+        }
+        shown = api.get(f"/api/disputes/{payment.disputes.get().pk}").json()
+        assert sent["dispute.closed"] == shown
+        assert all(data.keys() <= shown.keys() for data in sent.values())
+        subjects = [each["subject"] for each in api.get("/api/events").json()["data"]]
+        assert {(each["type"], each["id"]) for each in subjects} == {("dispute", shown["id"])}

@@ -1,0 +1,135 @@
+"""The administration's page Cash."""
+
+from datetime import timedelta
+
+import pytest
+
+from merchants.models import AuditEntry
+from tests.bank_statements import bank_account, csv_statement, import_statement
+from tests.dashboard.people import signed_in
+from tests.factories import BusinessFactory, UserFactory
+from tests.reserves import agree, released
+from tests.settling import today
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/admin/cash/"
+
+
+@pytest.fixture
+def staff():
+    return signed_in(UserFactory(is_staff=True, is_superuser=True))
+
+
+def test_breaks_explain_the_difference(staff, tmp_path):
+    bank_account()
+    day = today()
+    import_statement(
+        tmp_path, csv_statement((day - timedelta(days=5), 4_805, "SULEIMAN"), (day, -5, "CHARGES"))
+    )
+
+    shown = staff.get(PAGE).content.decode()
+
+    for text in (
+        "GTBank 0118550902",
+        "1,048.00",
+        "1,000.00",
+        "+NGN 48.00",
+        "SULEIMAN",
+        "Explained, nothing left over",
+    ):
+        assert text in shown
+
+
+def test_reserves_of_all_businesses_are_added(staff):
+    bank_account()
+    for business in (BusinessFactory(), BusinessFactory()):
+        agree(business, reserve_basis_points=1_000, reserve_days=30)
+        released(business, amount=100_000)
+
+    shown = staff.get(PAGE).content.decode()
+
+    assert "Reserves" in shown
+    assert "197.00" in shown
+
+
+def test_break_has_an_owner_and_notes(staff, tmp_path):
+    account = bank_account()
+    import_statement(tmp_path, csv_statement((today(), 4_800, "SULEIMAN")))
+    row, owner = account.breaks.get(), UserFactory(is_staff=True)
+    form = {"owner": owner.pk, "notes": "Asked the bank", "reason": "Mine"}
+
+    staff.post(f"/admin/cash/break/{row.pk}/change/", form)
+
+    assert owner.email in staff.get(PAGE).content.decode()
+    row.refresh_from_db()
+    assert row.notes == "Asked the bank"
+
+
+def test_without_accounts_leads_to_the_first(staff):
+    assert "Add a bank account" in staff.get(PAGE).content.decode()
+
+
+def test_needs_the_right(db):
+    other = signed_in(UserFactory(is_staff=True))
+
+    assert other.get(PAGE).status_code == 403
+
+
+def test_is_as_many_queries_for_many_breaks(staff, tmp_path, django_assert_max_num_queries):
+    bank_account()
+    lines = [(today(), number, f"X{number}") for number in range(1, 60)]
+    import_statement(tmp_path, csv_statement(*lines))
+
+    with django_assert_max_num_queries(25):
+        shown = staff.get(PAGE).content.decode()
+
+    assert "20 of 59 breaks" in shown
+    assert "Unknown at the bank: 59 breaks" in shown
+    assert "It is on a statement, and nothing in the ledger explains it." in shown
+
+
+def test_has_a_tab_for_each_currency(staff):
+    bank_account()
+    bank_account(name="citi", number="0000000001", currency="USD")
+
+    assert "Bank, NGN" in staff.get(PAGE).content.decode()
+    shown = staff.get(f"{PAGE}?currency=USD").content.decode()
+
+    assert "Bank, USD" in shown
+    assert "Bank, NGN" not in shown
+    assert 'href="?currency=NGN"' in shown
+
+
+class TestAssign:
+    def test_makes_the_user_the_owner_and_is_audited(self, staff, tmp_path):
+        row = broken(tmp_path)
+
+        shown = staff.post(f"/admin/cash/break/{row.pk}/assign/", follow=True).content.decode()
+
+        row.refresh_from_db()
+        assert "is assigned to you" in shown
+        assert row.owner.email in shown
+        assert AuditEntry.objects.get(action="break.changed").after == {"owner": row.owner.email}
+
+    def test_leaves_a_break_to_its_owner(self, staff, tmp_path):
+        row, owner = broken(tmp_path), UserFactory(is_staff=True)
+        type(row).objects.update(owner=owner)
+
+        shown = staff.post(f"/admin/cash/break/{row.pk}/assign/", follow=True).content.decode()
+
+        row.refresh_from_db()
+        assert "has an owner already" in shown
+        assert row.owner == owner
+
+    def test_needs_the_right_to_change_breaks(self, tmp_path):
+        row = broken(tmp_path)
+        other = signed_in(UserFactory(is_staff=True))
+
+        assert other.post(f"/admin/cash/break/{row.pk}/assign/").status_code == 403
+
+
+def broken(tmp_path):
+    account = bank_account()
+    import_statement(tmp_path, csv_statement((today(), 4_800, "SULEIMAN")))
+    return account.breaks.get()

@@ -1,0 +1,218 @@
+"""What a batch waits for before it is sent: approval by other members, the business's server, limits and freezes."""
+
+import pytest
+from django.utils import timezone
+
+from merchants.people.audit import Actor
+from payments.models import InvalidState, PayoutControls, PayoutServerQuestion, Transaction
+from payments.services.payouts.approvals import ApprovalChanged, MayNotApprove
+from payments.services.payouts.server_questions import Answer, Decision
+from payout_batches.models import PayoutBatchItem
+from payout_batches.services import batches, checks, corrections, sending, server_answers
+from tests import orders
+from tests.batches import checked_batch
+from tests.factories import MemberFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def business(ada):
+    return ada.business
+
+
+@pytest.fixture
+def checker(business):
+    return MemberFactory(business=business, role="finance").user
+
+
+def controls(business, **values):
+    PayoutControls.objects.update_or_create(business=business, defaults=values)
+
+
+def acting():
+    return {"actor": Actor(name="test"), "now": timezone.now()}
+
+
+def asked(business):
+    """Return a batch whose approval was asked for."""
+    controls(business, approval="always", approval_above={})
+    made = checked_batch(business)
+    batches.approve(made.pk, **acting())
+    made.refresh_from_db()
+    return made
+
+
+def test_waits_until_another_member_approves_all_of_it(business, checker):
+    made = asked(business)
+    sending.send_due()
+    assert (made.status, Transaction.objects.count()) == ("awaiting_approval", 0)
+    with pytest.raises(MayNotApprove):
+        batches.approve_as_member(made.pk, user=UserFactory(), **acting())
+
+    batches.approve_as_member(made.pk, user=checker, **acting())
+    sending.send_due()
+
+    made.refresh_from_db()
+    assert made.status == "completed"
+    assert set(Transaction.objects.values_list("status", flat=True)) == {"success"}
+
+
+def test_is_not_approved_by_who_changed_an_account_of_it(business, checker):
+    controls(business, approval="always")
+    made = checked_batch(business)
+    corrections.correct(made.items.first().pk, account_number="0129998887", user=checker, **acting())
+    checks.check_due()
+    batches.approve(made.pk, **acting())
+
+    with pytest.raises(MayNotApprove, match="You changed an account of this batch"):
+        batches.approve_as_member(made.pk, user=checker, **acting())
+
+    other = MemberFactory(business=business, role="owner").user
+    assert batches.approve_as_member(made.pk, user=other, **acting()).status == "processing"
+
+
+def test_changed_after_approval_was_asked_for_is_refused(business, checker):
+    made = asked(business)
+    PayoutBatchItem.objects.filter(position=1).update(amount=1)
+
+    with pytest.raises(ApprovalChanged):
+        batches.approve_as_member(made.pk, user=checker, **acting())
+
+
+def test_changed_after_it_was_approved_is_not_sent(business, checker):
+    made = asked(business)
+    batches.approve_as_member(made.pk, user=checker, **acting())
+    PayoutBatchItem.objects.filter(position=1).update(account_number="0124559810")
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    assert (made.status, Transaction.objects.count()) == ("cancelled", 0)
+    assert made.items.filter(state="failed", problem__contains="have changed").count() == 3
+
+
+def test_changed_after_its_first_payout_failed_is_not_sent(business, checker):
+    made = asked(business)
+    batches.approve_as_member(made.pk, user=checker, **acting())
+    made.items.filter(position=1).update(state="failed", problem="The bank is not listed any more.")
+    made.items.filter(position=2).update(account_number="0124559810")
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    assert (made.status, Transaction.objects.count()) == ("cancelled", 0)
+
+
+def test_rejected_fails_its_items(business, checker):
+    made = asked(business)
+
+    batches.reject(made.pk, reason="Wrong week", user=checker, **acting())
+    sending.send_due()
+
+    made.refresh_from_db()
+    assert made.status == "cancelled"
+    assert {each.problem for each in made.items.all()} == {"20092 Payout rejected: Wrong week"}
+    assert not Transaction.objects.exists()
+
+
+def test_without_a_decision_is_cancelled_after_72_hours(api, business, checker):
+    made = asked(business)
+
+    advanced = api.post("/api/sandbox/advance", {"payout_batch": made.reference})
+
+    assert (advanced.status_code, advanced.json()["status"]) == (200, "cancelled")
+    assert advanced.json()["counts"] == {"cancelled": 3}
+
+
+@pytest.mark.parametrize("decision", [Decision.APPROVE, Decision.DENY])
+def test_server_is_asked_once_about_all_of_it(business, monkeypatch, decision):
+    controls(business, server_url="http://127.0.0.1:9/ask")
+    questions = []
+
+    def ask(found):
+        questions.extend(found)
+        return [Answer(each.id, decision, "") for each in found]
+
+    monkeypatch.setattr(server_answers.server_questions, "ask", ask)
+    made = checked_batch(business)
+    batches.approve(made.pk, **acting())
+    assert PayoutServerQuestion.objects.count() == 1
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    sent = Transaction.objects.count()
+    assert (made.status, len(questions), sent) == ("completed", 1, 3 if decision is Decision.APPROVE else 0)
+
+
+def test_server_that_does_not_answer_is_asked_again_when_the_sandbox_advances(api, business, monkeypatch):
+    controls(business, server_url="http://127.0.0.1:9/ask")
+    answers = iter([Decision.NONE, Decision.NONE, Decision.APPROVE])
+    monkeypatch.setattr(
+        server_answers.server_questions,
+        "ask",
+        lambda found: [Answer(each.id, next(answers), "") for each in found],
+    )
+    made = checked_batch(business)
+    batches.approve(made.pk, **acting())
+    sending.send_due()
+
+    states = [
+        api.post("/api/sandbox/advance", {"payout_batch": made.reference}).json()["status"] for _ in range(2)
+    ]
+
+    assert states == ["processing", "completed"]
+
+
+def test_payout_over_a_limit_fails_and_the_others_go_on(business):
+    made = checked_batch(business, orders.batch_item(0), orders.batch_item(1, amount=12_000))
+    controls(business, per_payout={"NGN": 15_000})
+    batches.approve(made.pk, **acting())
+
+    sending.send_due()
+
+    assert [each.status for each in made.items.order_by("position")] == ["failed", "success"]
+
+
+def test_over_a_limit_beside_those_before_it_needs_a_reason(business):
+    controls(business, per_day={"NGN": 45_000})
+    made = checked_batch(business)
+
+    states = {each.reference: each.state for each in made.items.order_by("position")}
+    assert (made.status, list(states.values())) == ("needs_correction", ["ok", "ok", "over_limit"])
+    assert "“Per day”" in made.items.get(state="over_limit").problem
+    with pytest.raises(InvalidState):
+        batches.approve(made.pk, **acting())
+
+    batches.approve(made.pk, accept={list(states)[2]: "Tomorrow"}, **acting())
+    sending.send_due()
+
+    assert [each.status for each in made.items.order_by("position")] == ["success", "success", "failed"]
+
+
+def test_over_a_limit_is_paid_after_approval_where_the_business_asks_instead(business, checker):
+    controls(business, per_payout={"NGN": 15_000}, ask_instead=True)
+    made = checked_batch(business, orders.batch_item(0), orders.batch_item(1, amount=12_000))
+    over = made.items.get(state="over_limit")
+
+    batches.approve(made.pk, accept={over.reference: "The yearly rent"}, **acting())
+    sending.send_due()
+    made.refresh_from_db()
+    assert (made.status, made.approval.why) == ("awaiting_approval", "Over a limit")
+
+    batches.approve_as_member(made.pk, user=checker, **acting())
+    sending.send_due()
+    assert {each.status for each in made.items.all()} == {"success"}
+
+
+def test_freeze_lets_it_wait(business):
+    made = checked_batch(business)
+    batches.approve(made.pk, **acting())
+    controls(business, frozen_at=timezone.now(), freeze_reason="Stolen key")
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    assert (made.status, Transaction.objects.count()) == ("processing", 0)
+    assert made.waits_for == "The operator has frozen the payouts of this business."
