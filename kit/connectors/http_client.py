@@ -1,21 +1,24 @@
 """HTTP calls to providers, with an overall time-out.
 
 The time-outs of `requests` apply to each step, so a slow drip of bytes or several dead addresses could extend a call
-indefinitely. Each call therefore runs in its own thread. On time-out the caller returns and shuts down the connection,
-which ends the thread.
+indefinitely. Each call therefore runs in another thread. On time-out the caller returns and shuts down the connection,
+which ends the call. Threads are kept for further calls, as connections are.
+
+Requests go to the adapter of `requests` as they are. Its session would merge settings, cookies and proxies into each, which
+we don't have, and takes as much CPU time as sending it.
 """
 
 import contextlib
 import socket
 import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
@@ -53,11 +56,12 @@ class HttpAnswer:
 
 
 class HttpClient:
-    """Makes calls to one server. Thread-safe. Follows no redirects, and uses no proxy, .netrc or cookies."""
+    """Makes calls to one server. Thread-safe. Follows no redirects, and uses no proxy, .netrc or cookies. Never retries."""
 
     def __init__(self, *, ca_file: str = "") -> None:
         self._slots = threading.Semaphore(MOST_CALLS)
-        self._session = _session(ca_file)
+        self._threads = ThreadPoolExecutor(MOST_CALLS, "http-call")
+        self._adapter, self._ca_file = _Adapter(pool_maxsize=MOST_CALLS), ca_file
 
     def has_room(self) -> bool:
         """Return whether another call can be made now."""
@@ -73,7 +77,7 @@ class HttpClient:
         if not self._slots.acquire(blocking=False):
             raise NoRoom("too many calls in progress")
         call = _Call()
-        threading.Thread(target=self._work, args=(call, request, timeout), daemon=True).start()
+        self._threads.submit(self._work, call, request, timeout)
         try:
             return call.answer.result(timeout)
         except TimeoutError:
@@ -95,16 +99,19 @@ class HttpClient:
             self._slots.release()
 
     def _exchange(self, request: HttpRequest, timeout: float) -> HttpAnswer:
-        with self._session.request(
-            request.method,
-            request.url,
-            data=request.body,
-            headers={"Accept-Encoding": "identity", **request.headers},
-            timeout=(CONNECT_TIMEOUT, timeout),
-            allow_redirects=False,
-            stream=True,
-        ) as response:
+        sent, step = _prepared(request), (CONNECT_TIMEOUT, timeout)
+        with self._adapter.send(sent, stream=True, timeout=step, verify=self._ca_file or True) as response:
             return HttpAnswer(response.status_code, response.headers, _body(response, request.largest_answer))
+
+
+def _prepared(request: HttpRequest) -> requests.PreparedRequest:
+    prepared = requests.PreparedRequest()
+    prepared.method, prepared.url = request.method, request.url
+    prepared.headers = CaseInsensitiveDict({"Accept-Encoding": "identity", **request.headers})
+    if request.body:
+        prepared.body = request.body
+        prepared.headers["Content-Length"] = str(len(request.body))
+    return prepared
 
 
 def _body(response: requests.Response, largest: int) -> bytes:
@@ -121,11 +128,22 @@ class _Call:
 
     def __init__(self) -> None:
         self.answer: Future[HttpAnswer] = Future()
-        self.connection: HTTPConnection | None = None
+        self._connection: HTTPConnection | None = None
+        self._is_cut = False
+
+    def use(self, connection: HTTPConnection) -> None:
+        """Register the connection before anything is sent through it.
+
+        :raises NoAnswer: the caller has given up. A request that is sent later could take effect unnoticed.
+        """
+        self._connection = connection
+        if self._is_cut:
+            raise NoAnswer("too late")
 
     def cut(self) -> None:
-        """Shut down the connection while its thread uses it."""
-        sock = self.connection.sock if self.connection else None
+        """Shut down the connection while its thread uses it, or keep it from being used."""
+        self._is_cut = True
+        sock = self._connection.sock if self._connection else None
         if sock is not None:
             with contextlib.suppress(OSError):
                 # Not the TLS method, which waits for the peer's close notification.
@@ -138,8 +156,12 @@ _current = threading.local()  # the call of this thread
 class _Registered(HTTPConnection):
     """A connection that registers itself with its call."""
 
+    def connect(self) -> None:
+        super().connect()
+        _current.call.use(self)
+
     def request(self, *arguments: Any, **options: Any) -> None:
-        _current.call.connection = self
+        _current.call.use(self)
         super().request(*arguments, **options)
 
 
@@ -163,14 +185,3 @@ class _Adapter(HTTPAdapter):
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
-
-
-def _session(ca_file: str) -> requests.Session:
-    """Return a session without proxies, .netrc, cookies or retries."""
-    session = requests.Session()
-    session.trust_env = False
-    session.verify = ca_file or True
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, _Adapter(pool_maxsize=MOST_CALLS))
-    return session

@@ -54,7 +54,8 @@ def printable_line(text: str) -> str:
     >>> printable_line("  Ada\x00 \u202eObi\n")
     'Ada Obi'
     """
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    printable = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(printable.split())
 
 
 def identifier_text(value: object, *, length: int) -> str:

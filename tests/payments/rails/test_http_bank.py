@@ -277,6 +277,24 @@ class TestCall:
 
         assert 0.3 < time.monotonic() - begun < 2
 
+    def test_is_not_sent_after_its_caller_gave_up(self, bank, monkeypatch):
+        """A slow lookup of the address must not send a transfer that is already unknown."""
+        caller, looked_up = self.caller(bank, timeout=0.1), threading.Event()
+        lookup = socket.getaddrinfo
+
+        def slow_lookup(*arguments):
+            looked_up.wait(5)
+            return lookup(*arguments)
+
+        monkeypatch.setattr(socket, "getaddrinfo", slow_lookup)
+        plan(bank, "answer")
+        with pytest.raises(NoAnswer, match="too late"):
+            caller.call("GET", "/transfers/1")
+        looked_up.set()
+
+        self.wait_until_free(caller)
+        assert len(bank.plan) == 1
+
     @pytest.mark.long
     def test_leaves_no_thread_behind(self, bank):
         """A peer that drips its headers keeps no thread, because the connection is shut down."""
@@ -286,6 +304,9 @@ class TestCall:
             with pytest.raises(NoAnswer):
                 caller.call("GET", "/transfers/1")
 
+        self.wait_until_free(caller)
+
+    def wait_until_free(self, caller):
         deadline = time.monotonic() + 5
         while caller._client._slots._value < http_client.MOST_CALLS:
             assert time.monotonic() < deadline
