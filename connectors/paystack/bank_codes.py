@@ -33,6 +33,7 @@ class BankCodes:
 
     by_nip_code: dict[str, str] = field(default_factory=dict)
     all: frozenset[str] = frozenset()
+    numbers: dict[str, str] = field(default_factory=dict)  # the ids of their entries, by code
 
     def find(self, nip_code: str) -> str:
         """Return Paystack's code of one of our banks, or an empty string."""
@@ -104,7 +105,8 @@ def read(client: PaystackClient, *, until: Deadline) -> BankCodes:
     for bank in sorted(usable, key=lambda bank: len(bank["code"]) == COMMERCIAL):
         if nip_code := next((bank[name] for name in NIP_MEMBERS if bank.get(name)), ""):
             by_nip_code[identifier_text(nip_code, length=20)] = bank["code"]
-    return BankCodes(by_nip_code, frozenset(bank["code"] for bank in usable))
+    numbers = {bank["code"]: identifier_text(bank.get("id"), length=20) for bank in usable}
+    return BankCodes(by_nip_code, frozenset(numbers), numbers)
 
 
 def _pages(client: PaystackClient, until: Deadline) -> Iterator[Any]:

@@ -171,6 +171,12 @@ class PaystackAcquirer:
         number = order.acquirer_reference or _number(self._find(order, until))
         return refunds.query(self._client, number, operation, until=until)
 
+    def give_account(
+        self, refund: OperationOrder, *, currency: str, account_number: str, nip_code: str
+    ) -> RailAnswer:
+        account = {"currency": currency, "account_number": account_number, "nip_code": nip_code}
+        return refunds.give_account(self._client, refund, **account, until=Deadline(self._timeout))
+
     def _of_charge(self, order: CardOrder, charge: Document) -> RailAnswer:
         """Return what the answer to a charge means. Only the transaction says how one ended, so that is looked up then."""
         action = charges.action_of(charge)

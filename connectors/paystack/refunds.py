@@ -4,13 +4,14 @@ The note to the merchant holds our id instead, so a refund whose answer was lost
 transaction is open at a time: another one that isn't sent yet waits for its end.
 """
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import structlog
 
-from connectors.paystack import codes
+from connectors.paystack import bank_codes, codes
 from connectors.paystack.client import Deadline, PaystackClient, Refused
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost, NotReceived, OperationOrder, RailAnswer
@@ -22,7 +23,10 @@ Document = dict[str, Any]
 
 PROCESSED, FAILED = "processed", "failed"
 NEEDS_ATTENTION = frozenset({"needs-attention", "needs_attention"})
-ASKS_FOR_ACCOUNT = "Paystack needs the payer's bank account: enter it in their dashboard, under Refunds."
+ASKS_FOR_ACCOUNT = "Paystack needs the payer's bank account. Enter it on the page of the refund."
+REFUSES_ACCOUNT = (
+    "Paystack refuses the account that was entered. Enter another one on the page of the refund."
+)
 OPEN = frozenset({"pending", "processing"}) | NEEDS_ATTENTION
 RESEND_AFTER = timedelta(seconds=60)  # while a new refund may not be listed
 CLOCK_DIFFERENCE = timedelta(minutes=2)  # between theirs and ours
@@ -70,6 +74,36 @@ def query(
         log.error("a refund of this amount has no note of ours: compare it at Paystack", id=str(operation.id))
         raise AnswerLost
     raise NotReceived(resend_after=RESEND_AFTER)
+
+
+def give_account(
+    client: PaystackClient,
+    operation: OperationOrder,
+    *,
+    currency: str,
+    account_number: str,
+    nip_code: str,
+    until: Deadline,
+) -> RailAnswer:
+    """Name the payer's account for a refund that needs attention. In any other state Paystack refuses it.
+
+    :raises RailBlocked: Paystack refuses our own account
+    :raises AnswerLost: it may or may not have taken the payer's account, or the list of banks can't be read
+    """
+    number = operation.acquirer_reference
+    banks = bank_codes.read(client, until=until)
+    bank_id = banks.numbers.get(banks.find(nip_code), "")
+    account = {"currency": currency, "account_number": account_number, "bank_id": bank_id}
+    endpoint = "/refund/retry_with_customer_details"
+    try:
+        if bank_id:
+            document = {"refund_account_details": account}
+            answer = client.post(f"{endpoint}/{number}", document, endpoint=f"{endpoint}/{{id}}", until=until)
+            return _answer(operation, client.own(answer.data))
+    except Refused as refused:
+        log.warning("Paystack refuses a payer's account", id=str(operation.id), code=refused.code)
+    found = query(client, "", operation, until=until)
+    return replace(found, attention=REFUSES_ACCOUNT) if found.attention else found
 
 
 def of_transaction(client: PaystackClient, transaction_id: str, *, until: Deadline) -> list[Document]:

@@ -45,6 +45,13 @@ class PaystackReturns:
         until = Deadline(self._timeout)
         return _of_transfer(refunds.query(self._client, _transaction(order), _refund(order), until=until))
 
+    def give_account(
+        self, refund: OperationOrder, *, currency: str, account_number: str, nip_code: str
+    ) -> RailAnswer:
+        until = Deadline(self._timeout)
+        account = {"currency": currency, "account_number": account_number, "nip_code": nip_code}
+        return _of_transfer(refunds.give_account(self._client, refund, **account, until=until))
+
     def account_name(self, *, account_number: str, nip_code: str) -> str | None:
         raise AnswerLost  # money goes back to an account that only Paystack knows
 

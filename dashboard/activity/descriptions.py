@@ -70,6 +70,7 @@ DESCRIPTIONS = {
     "dispute_report.dismissed": "dismissed the report of a dispute {case_number}",
     "dispute.debited": "recorded that the acquirer has debited the dispute {case_number}",
     "unknown.resolved": "resolved the unknown outcome of {target} as {resolved_as}",
+    "refund.account_given": "gave the provider the account of {account_name} for the refund {target}",
     "proposal.opened": "proposed a decision ({action})",
     "proposal.confirmed": "confirmed the proposal {target}",
     "proposal.declined": "declined the proposal {target}",

@@ -42,6 +42,7 @@ PAGES = {
     Action.REVERSE_PAYOUT: "payments_transaction",
     Action.RESOLVE_TRANSACTION: "payments_transaction",
     Action.RESOLVE_OPERATION: "payments_cardoperation",
+    Action.GIVE_ACCOUNT: "payments_cardoperation",
     Action.ASSIGN_UNCLAIMED: "virtual_accounts_unclaimedtransfer",
     Action.WRITE_OFF_UNCLAIMED: "virtual_accounts_unclaimedtransfer",
     Action.MATCH_RETURN: "payments_payoutreturn",

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, reverse
 from django.utils.formats import date_format
 
 from kit.banks import ACCOUNT_NUMBER
@@ -19,11 +20,12 @@ from merchants.admin import (
     exactly,
     in_each_business,
 )
-from merchants.admin.base import Link
+from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, sentence, two_lines
 from merchants.admin.filters import CurrencyFilter
+from payments.admin import refund_accounts
 from payments.admin.fees import in_words
-from payments.admin.resolutions import ResolvableAdmin, UnansweredFilter
+from payments.admin.resolutions import MAY_RESOLVE, ResolvableAdmin, UnansweredFilter
 from payments.models import (
     CardOperation,
     SettlementItem,
@@ -269,6 +271,18 @@ class CardOperationAdmin(ResolvableAdmin):
     search_help_text = "ID, full reference, or ID or reference of the transaction."
     exclude = ("fingerprint", "response_summary")
     readonly_fields = ("outcome",)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [*self.action_urls("subject_id", {"give_account": self.give_account}), *super().get_urls()]
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        context = super().page_context(request, row)
+        asks = isinstance(row, CardOperation) and row.attention and request.user.has_perm(MAY_RESOLVE)
+        return context | refund_accounts.shown(row) if asks else context
+
+    @staff_action("give the payer's account for a refund", may=MAY_RESOLVE, needs_second_person=True)
+    def give_account(self, request: HttpRequest, subject_id: UUID) -> HttpResponse:
+        return refund_accounts.give(self, request, subject_id)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         if request.GET.get(AttentionFilter.parameter_name):

@@ -39,6 +39,7 @@ class Proposal(models.Model):
         REVERSE_PAYOUT = "reverse_payout", "Reverse a payout"  # the transaction
         RESOLVE_TRANSACTION = "resolve_transaction", "Resolve an unknown transaction"  # the transaction
         RESOLVE_OPERATION = "resolve_operation", "Resolve an unknown operation"  # the operation
+        GIVE_ACCOUNT = "give_account", "Give the payer's account for a refund"  # the refund
         ASSIGN_UNCLAIMED = "assign_unclaimed", "Assign an unclaimed transfer"  # the unclaimed transfer
         WRITE_OFF_UNCLAIMED = (
             "write_off_unclaimed",

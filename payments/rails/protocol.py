@@ -317,6 +317,18 @@ class HostedPages(Protocol):
         """Open a page for a payment, and return the redirect to it. After `AnswerLost`, it is never shown."""
 
 
+class RefundAccounts(Protocol):
+    """What an acquirer or bank has whose refunds may need the payer's account (`RailAnswer.attention`)."""
+
+    def give_account(
+        self, refund: OperationOrder, *, currency: str, account_number: str, nip_code: str
+    ) -> RailAnswer:
+        """Name the account to which the provider pays a refund. It pays it once, to the first account that it takes.
+
+        A refusal leaves the refund as it is: pending, with another `attention`. Raises `AnswerLost` and `RailBlocked`.
+        """
+
+
 class PayoutBank(Protocol):
     """Transfers to bank accounts. Every method but `is_available` may raise `AnswerLost`.
 

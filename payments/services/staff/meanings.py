@@ -44,6 +44,7 @@ _MEANINGS = {
     Action.REOPEN_BUSINESS: (
         "{business} may take payments again. Its owners create new keys, and its payouts stay frozen."
     ),
+    Action.GIVE_ACCOUNT: "The provider pays the refund of {amount} to {destination}.",
     Action.MATCH_RETURN: "{amount} is credited to the wallet of {business}. The bank has returned its payout.",
 }
 
@@ -144,8 +145,9 @@ def _succeeded(proposal: Proposal) -> bool:
 
 def _destination(proposal: Proposal) -> str:
     named, sender = proposal.parameters.get("account_number"), proposal.made_about.get("sender_account")
+    holder = proposal.parameters.get("account_name")
     return (
-        f"account {named} at bank {proposal.parameters.get('bank_code', '')}"
+        f"account {named} at bank {proposal.parameters.get('bank_code', '')}{f' of {holder}' if holder else ''}"
         if named
         else f"the sender, {sender}"
     )

@@ -59,7 +59,7 @@ def resolve_transaction(
     transaction = lock(transaction_id)
     awaited = transaction.awaiting
     require_resolvable(transaction, succeeded=succeeded)
-    _require_unleased(transaction)
+    require_unleased(transaction)
     if awaited == Awaiting.REVERSAL and succeeded:
         transitions.finish(transaction, transaction.reversed_outcome, cause=Cause.STAFF, now=now)
     else:
@@ -92,7 +92,7 @@ def resolve_operation(
     unknown = pending.filter(pk=operation_id).first()
     if unknown is None:
         raise OutcomeKnown
-    _require_unleased(unknown)
+    require_unleased(unknown)
     outcome = COMPLETED if succeeded else UNSPECIFIED_FAILURE_BY_STAFF
     operation = operations.apply_answer(
         operation_id=operation_id, answer=RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now
@@ -109,8 +109,11 @@ def resolve_operation(
     return operation
 
 
-def _require_unleased(unknown: Transaction | CardOperation) -> None:
-    """Check that no process has leased the row for a query. The caller holds the row's lock."""
+def require_unleased(unknown: Transaction | CardOperation) -> None:
+    """Check that no process has leased the row for a query. The caller holds the row's lock.
+
+    :raises QueryInProgress: one has
+    """
     leased_until = unknown.query_leased_until
     if leased_until is not None and leased_until > database_now():
         raise QueryInProgress

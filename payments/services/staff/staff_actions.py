@@ -19,6 +19,7 @@ from payments.rules.settlement_transitions import BATCH_TRANSITIONS
 from payments.services import return_matching
 from payments.services.intents import lock
 from payments.services.payouts import payout_freezes, payout_returns
+from payments.services.refunds import refund_accounts
 from payments.services.settlement import batch_decisions, batch_funds, batch_transitions
 from payments.services.staff import (
     account_declarations,
@@ -63,6 +64,7 @@ PERMISSIONS: dict[str, str] = {
     Action.REVERSE_PAYOUT: "payments.add_payoutreturn",
     Action.RESOLVE_TRANSACTION: "payments.resolve_unknown",
     Action.RESOLVE_OPERATION: "payments.resolve_unknown",
+    Action.GIVE_ACCOUNT: "payments.resolve_unknown",
     Action.ASSIGN_UNCLAIMED: "virtual_accounts.change_unclaimedtransfer",
     Action.WRITE_OFF_UNCLAIMED: "virtual_accounts.change_unclaimedtransfer",
     Action.MATCH_RETURN: "payments.add_payoutreturn",
@@ -296,6 +298,7 @@ _LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
     Action.REVERSE_PAYOUT: _lock_payout,
     Action.RESOLVE_TRANSACTION: _lock_transaction,
     Action.RESOLVE_OPERATION: _lock_operation,
+    Action.GIVE_ACCOUNT: refund_accounts.lock_and_make,
     **suspense_actions.LOCK_AND_MAKE,
     **import_string("disputes.services.unmatched.LOCK_AND_MAKE"),  # by name: its app is above this one
     **import_string("disputes.services.debits.LOCK_AND_MAKE"),
@@ -382,6 +385,7 @@ _PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], AfterCommit | None]
     Action.REVERSE_PAYOUT: _reverse_payout,
     Action.RESOLVE_TRANSACTION: _resolve_transaction,
     Action.RESOLVE_OPERATION: _resolve_operation,
+    Action.GIVE_ACCOUNT: refund_accounts.perform,
     **suspense_actions.PERFORM,
     **import_string("disputes.services.unmatched.PERFORM"),
     **import_string("disputes.services.debits.PERFORM"),

@@ -1,24 +1,33 @@
 """Card payments on Paystack's own page: from our page to theirs, and back."""
 
+import re
+from datetime import timedelta
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from connectors.paystack import bank_codes
+from connectors.paystack.bank_codes import BankCodes
 from connectors.services import event_processing
 from kit.connectors import connectors
+from merchants.models import User
 from payments import rails
-from payments.models import CardOperation, Challenge, Transaction, WatchedAuthorisation
+from payments.models import CardOperation, Challenge, Proposal, Transaction, WatchedAuthorisation
 from payments.rails.protocol import CardAcquirer
+from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
 from payments.services.rails.requery import requery_due
+from payments.services.staff.meanings import meaning_of
 from tests import orders
 from tests.connectors.paystack.client import NO_FUNDS
 from tests.connectors.paystack.connected import paystack_connected
 from tests.connectors.paystack.shop import AMOUNT, Shop
 from tests.dashboard.people import signed_in
-from tests.factories import MemberFactory
+from tests.factories import MemberFactory, UserFactory
 from tests.payers import Payer
 
 pytestmark = pytest.mark.django_db
@@ -208,6 +217,117 @@ class TestARefund:
         paid.let_pass(2, 10)
         assert CardOperation.objects.get().status == "success"
         assert CardOperation.objects.get().attention == ""
+
+
+class TestTheAccountForARefund:
+    """Staff enter the payer's account when Paystack can't refund without it."""
+
+    ACCOUNT: ClassVar = {"account_number": "0123456789", "bank_code": "058", "reason": "Told by the payer"}
+
+    @pytest.fixture
+    def refund(self, paid):
+        paid.paystack.command(script={"refund": ["pending 1 needs-attention"]})
+        TestARefund.refund(self, paid, "one", 20_000)
+        paid.let_pass(1)
+        return CardOperation.objects.get()
+
+    @pytest.fixture
+    def staff(self, paid):
+        return signed_in(
+            UserFactory(email="staff@example.com", is_staff=True, is_superuser=True), client=Client()
+        )
+
+    def give(self, staff, refund, **changes):
+        address = f"/admin/payments/cardoperation/{refund.pk}/give_account/"
+        page = staff.post(address, self.ACCOUNT | changes, follow=True)
+        refund.refresh_from_db()
+        return page.content.decode()
+
+    def holder(self, staff, refund, **changes):
+        """Return the name that the page shows at first."""
+        return re.search(r"belongs to <strong>([^<]+)", self.give(staff, refund, **changes))[1]
+
+    def theirs(self, paid):
+        return next(iter(paid.paystack.simulator.integration.tables.refunds.values())).status
+
+    def test_shows_the_holder_before_anything_is_sent(self, paid, refund, staff):
+        assert self.holder(staff, refund)
+        assert self.theirs(paid) == "needs-attention"
+        assert refund.attention
+
+    def test_is_paid_after_the_name_was_seen(self, paid, refund, staff):
+        name = self.holder(staff, refund)
+
+        assert "The account was sent to the provider." in self.give(staff, refund, account_name=name)
+        assert (refund.status, refund.attention, self.theirs(paid)) == ("pending", "", "processing")
+        paid.let_pass(2, 10)
+        refund.refresh_from_db()
+        assert (refund.status, paid.charged()) == ("success", AMOUNT - 20_000)
+
+    def test_of_an_unknown_holder_is_not_sent(self, paid, refund, staff):
+        page = self.give(staff, refund, account_number=UNKNOWN_ACCOUNT)
+
+        assert "The bank has no account with this number." in page
+        assert self.theirs(paid) == "needs-attention"
+
+    def test_needs_a_second_person(self, paid, refund, staff, settings):
+        settings.FOUR_EYES = True
+        UserFactory(email="second@example.com", is_staff=True, is_superuser=True)
+        name = self.holder(staff, refund)
+        self.give(staff, refund, account_name=name)
+        proposal = Proposal.objects.get()
+
+        assert self.theirs(paid) == "needs-attention"
+        assert meaning_of(proposal) == (
+            f"The provider pays the refund of NGN 200.00 to account 0123456789 at bank 058 of {name}."
+        )
+        second = signed_in(User.objects.get(email="second@example.com"), client=Client())
+        second.post(f"/admin/payments/proposal/{proposal.pk}/confirm/", follow=True)
+        assert self.theirs(paid) == "processing"
+
+    @pytest.mark.parametrize("fault", ["cut", "lose_and_cut", "fail 502", "refuse 500"])
+    def test_whose_answer_was_lost_is_decided_by_a_query(self, paid, refund, staff, fault):
+        name = self.holder(staff, refund)
+        paid.paystack.plan(f"POST /refund/retry_with_customer_details: {fault}")
+
+        self.give(staff, refund, account_name=name)
+
+        assert (refund.status, refund.attention) == ("pending", "")
+        was_taken = self.theirs(paid) == "processing"
+        paid.let_pass(2, 10)
+        refund.refresh_from_db()
+        assert (refund.status == "success") == was_taken
+        assert bool(refund.attention) == (not was_taken)
+
+    def test_at_a_bank_that_paystack_lacks_can_be_entered_again(self, refund, staff, monkeypatch):
+        name = self.holder(staff, refund)
+        monkeypatch.setattr(bank_codes, "read", lambda client, until: BankCodes())
+
+        self.give(staff, refund, account_name=name)
+
+        assert refund.attention.startswith("Paystack refuses the account")
+
+    def test_that_was_given_at_paystack_already_is_not_sent_twice(self, paid, refund, staff):
+        name = self.holder(staff, refund)
+        found = next(iter(paid.paystack.simulator.integration.tables.refunds.values()))
+        found.status = "processing"
+
+        self.give(staff, refund, account_name=name)
+
+        assert (refund.status, refund.attention) == ("pending", "")
+
+    def test_is_not_sent_while_the_refund_is_queried(self, paid, refund, staff):
+        name = self.holder(staff, refund)
+        CardOperation.objects.update(query_leased_until=timezone.now() + timedelta(minutes=1))
+
+        assert "Its rail is being queried." in self.give(staff, refund, account_name=name)
+        assert self.theirs(paid) == "needs-attention"
+
+    def test_is_not_taken_for_a_refund_that_needs_none(self, paid, refund, staff):
+        name = self.holder(staff, refund)
+        self.give(staff, refund, account_name=name)
+
+        assert "ask for an account of this refund" in self.give(staff, refund, account_name=name)
 
 
 class TestAnAmountBelowTheirMinimum:

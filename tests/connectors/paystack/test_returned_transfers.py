@@ -5,10 +5,14 @@ from django.utils import timezone
 
 from ledger.invariants import check
 from merchants.models import Business
+from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, Transaction
+from payments.services.refunds import refund_accounts
+from payments.services.staff import four_eyes
 from tests import orders
 from tests.connectors.paystack.connected import paystack_connected
+from tests.factories import UserFactory
 from virtual_accounts.models import UnappliedMoney
 
 pytestmark = pytest.mark.django_db
@@ -137,4 +141,22 @@ def test_unapplied_money_is_returned_the_same_way(paystack, api, account, client
     payout = Transaction.objects.get()
     assert (payout.status, payout.amount, payout.connector) == ("success", 30_000, "paystack_returns")
     assert paystack.paid() == {}
+    assert_books_hold()
+
+
+def test_a_refund_that_needs_the_senders_account_gets_it_from_staff(paystack, api, paid):
+    refund(api, paid)
+    [sent] = at_paystack(paystack)
+    paystack.command(refund={"id": sent.id, "status": "needs-attention"})
+    paystack.requery_later()
+    asked = CardOperation.objects.get()
+    assert asked.attention
+
+    account = {"account_number": "0123456789", "bank_code": "058", "account_name": "Bisi Ojo"}
+    action = refund_accounts.account_given(asked, **account, reason="Told by the payer")
+    four_eyes.submit(action, user=UserFactory(), actor=Actor(name="staff"), now=timezone.now())
+
+    assert sent.status == "processing"
+    paystack.requery_later()
+    assert CardOperation.objects.get().status == "success"
     assert_books_hold()
