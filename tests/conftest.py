@@ -34,7 +34,7 @@ from payments.services.rails.declared_accounts import cached_declarations
 from payments.services.rails.rail_choices import cached_choices
 from payments.services.rails.rail_queries.rail_blocks import cached_blocks
 from payments.trace_numbers import trace_numbers
-from tests import committed_rows, database_copies
+from tests import committed_rows, database_copies, redis_databases
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service, url_of
@@ -81,7 +81,7 @@ def pytest_collection_finish() -> None:
 if settings.REDIS_URL:
     # Each test process clears its own Redis database; the service of the journeys uses the configured one.
     _address, _, _number = settings.REDIS_URL.rpartition("/")
-    _own = int(_number) + 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    _own = redis_databases.claim(above=int(_number))
     settings.CACHES["default"]["LOCATION"] = f"{_address}/{_own}"
 
 
