@@ -13,7 +13,7 @@ _claims: list[IO[str]] = []  # open as long as this process runs
 def claim(*, above: int) -> int:
     """Return the number of a database that no other test process of this host uses, the next one above a number."""
     for number in [*range(above + 1, DATABASES), *range(1, above)]:
-        lock = Path(tempfile.gettempdir(), f"sluice-tests-redis-{number}.lock").open("w")
+        lock = Path(tempfile.gettempdir(), f"sluice-tests-redis-{number}.lock").open("w")  # noqa: SIM115  (kept open)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
