@@ -2,6 +2,9 @@
 
 A file is such a report, or what `fetch` returns. Fees are decimals with up to eight places. Each kind is rounded once per
 payout, and the rest is a cost of its own, so that the sum is what was paid out.
+
+A payout below zero pays nothing out. The balance there is below zero until a later payout sets it off, or our bank's statement has a
+debit, which staff match.
 """
 
 import csv
@@ -10,6 +13,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Any, BinaryIO, cast
@@ -80,11 +84,11 @@ def read(file: BinaryIO, account: BankAccount) -> list[Parsed]:
         else:
             actions, told = _rows(text), {}
             day = max(_day_of(row) for row in actions)
-        lines = [
-            line
-            for payout, rows in _new(_by_payout(actions, account), account=account, day=day)
-            for line in _lines(payout, rows, account, day, sent=told.get(payout))
-        ]
+        lines, balance = [], account.closing_before(day)
+        for payout, rows in _new(_by_payout(actions, account), account=account, day=day):
+            of_payout = list(_lines(payout, rows, account, day, sent=told.get(payout), owed=min(balance, 0)))
+            balance += sum(line.amount for line in of_payout)
+            lines += of_payout
     except (ValueError, LookupError, TypeError, AttributeError, InvalidOperation, csv.Error) as wrong:
         if isinstance(wrong, InvalidFile):
             raise
@@ -165,19 +169,25 @@ def _key(account: BankAccount, payout: str) -> UUID:
 
 
 def _lines(
-    payout: str, rows: list[Row], account: BankAccount, day: date, *, sent: Decimal | None
+    payout: str, rows: list[Row], account: BankAccount, day: date, *, sent: Decimal | None, owed: int
 ) -> Iterator[ParsedLine]:
-    """Yield what a payout is of. A part of an unknown kind is a line of its own, which nothing explains."""
+    """Yield what a payout is of. A part of an unknown kind is a line of its own, which nothing explains.
+
+    `owed` is what earlier payouts left below zero, which this one may set off.
+    """
     costs: dict[str, Decimal] = defaultdict(Decimal)
-    exact, total, rounded = Decimal(), 0, 0
+    total, rounded = 0, 0
+    exact = sum((Decimal(row["holding currency amount"]) for row in rows), Decimal())
+    paid = _minor(sent if sent is not None else exact, account, rounding=ROUND_DOWN)
     for row in rows:
         amount = Decimal(row["holding currency amount"])
-        exact += amount
         part = row["breakdown type"].strip().lower()
         if part != row["action type"].strip().lower() and "fee" in part:
             costs[next((name for name in COSTS if name in part), "provider")] += amount
             continue
         line = _part(row, part, _minor(amount, account), day)
+        if paid <= 0:  # without a line of what was paid out, the others name the payout
+            line = replace(line, text=_text(payout))
         total += line.amount
         rounded += line.amount != amount.scaleb(decimals_of(account.currency))
         yield line
@@ -185,11 +195,10 @@ def _lines(
         total += (minor := _minor(amount, account))
         if minor:
             yield _line(f"{name} fee", minor, day, payout)
-    paid = _minor(sent if sent is not None else exact, account, rounding=ROUND_DOWN)
-    if rest := paid - total:
-        is_rounding = abs(rest) <= len(costs) + rounded + 1
-        yield _line("rounding fee" if is_rounding else "difference", rest, day, payout)
-    if paid:
+    rest, inexact = paid - total, len(costs) + rounded + 1
+    rest -= owed if sent is not None and abs(rest - owed) <= inexact else 0
+    yield from _rest(payout, day, rest, is_rounding=abs(rest) <= inexact)
+    if paid > 0:
         yield ParsedLine(
             place=_text(payout),
             booked_on=day,
@@ -199,6 +208,11 @@ def _lines(
             kind=PAID_OUT,
             text=_text(payout),
         )
+
+
+def _rest(payout: str, day: date, rest: int, *, is_rounding: bool) -> Iterator[ParsedLine]:
+    if rest:
+        yield _line("rounding fee" if is_rounding else "difference", rest, day, payout)
 
 
 def _part(row: Row, part: str, amount: int, day: date) -> ParsedLine:

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from cash.models import Break, MatchedItem, Statement
+from cash.models import Break, MatchedItem, Statement, StatementLine
 from connectors.checkout import statements
 from connectors.checkout.references import reference_of
 from ledger.models import Account
@@ -126,6 +126,44 @@ class TestFile:
         assert found.ended_by == Break.End.JOURNAL
         assert Account.objects.get(kind="write_offs").balance == -20_000
         call_command("check_ledger")
+
+    def test_payout_below_zero_pays_nothing_and_is_carried_over(self, account, tmp_path):
+        """They may debit our bank for it or set it off. Until one of both is seen, the balance there is below zero."""
+        self.read(tmp_path, self.row("Refund", "-200", kind="Refund"))
+
+        assert Statement.objects.get().closing == -20_000
+        assert not StatementLine.objects.filter(kind="paid_out").exists()
+
+    def test_payout_below_zero_of_an_earlier_day_isnt_told_again(
+        self, account, tmp_path, transport, monkeypatch
+    ):
+        rows = [self.row("Refund", "-200", kind="Refund")]
+        self.read(tmp_path, *rows)
+        self.fetched(monkeypatch, {statements.ACTIONS: [COLUMNS, *rows]})
+
+        call_command("import_statement", "--account", "checkout", "--day", "2026-03-12")
+
+        assert Statement.objects.count() == 1
+
+    @pytest.mark.parametrize(("paid", "closing"), [("300.00", 0), ("500.00", -20_000)])
+    @pytest.mark.usefixtures("account", "transport")
+    def test_next_payout_may_set_it_off(self, tmp_path, monkeypatch, paid, closing):
+        self.read(tmp_path, self.row("Refund", "-200", kind="Refund"))
+        captured = self.row("Capture", "500").replace("000042", "000043").replace("03-09", "03-11")
+        told = ["Payout ID,Payout Amount", f"000000000043,{paid}"]
+        self.fetched(monkeypatch, {statements.ACTIONS: [COLUMNS, captured], statements.PAYOUTS: told})
+
+        call_command("import_statement", "--account", "checkout", "--day", "2026-03-12")
+
+        assert Statement.objects.latest("last_day").closing == closing
+        assert not StatementLine.objects.filter(kind="difference").exists()
+
+    def fetched(self, monkeypatch, reports):
+        listed = [{"id": f"rpt_{kind}", "type": kind, "files": [{"id": "file_1"}]} for kind in reports]
+        monkeypatch.setattr(statements, "_reports", lambda *_: listed)
+        monkeypatch.setattr(
+            statements, "_downloaded", lambda acquirer, report, file: "\n".join(reports[report["type"]])
+        )
 
     def test_part_of_an_unknown_kind_is_a_break(self, account, tmp_path):
         self.read(tmp_path, self.row("Operational Funding", "20", kind="Adjustment"))
