@@ -182,6 +182,13 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 class _Adapter(HTTPAdapter):
+    """Answers with what `HttpAnswer` needs. `requests` would read cookies, encoding and history from each."""
+
+    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
+        response = requests.Response()
+        response.status_code, response.headers, response.raw = resp.status, resp.headers, resp
+        return response
+
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}

@@ -42,10 +42,11 @@ def may_be_charged_twice(transaction: Transaction, answer: RailAnswer, *, cause:
     The answer to the first call says so. If that was lost, nothing is known of a repetition.
     """
     is_decided = transaction.is_card_payment and answer.action is None and cause != Transition.Cause.STAFF
-    if not is_decided or not answer.acquirer_reference or not may_charge_twice(transaction):
+    was_sent_once = cause == Transition.Cause.RAIL and not answer.was_repeated
+    if not is_decided or was_sent_once or not answer.acquirer_reference or not may_charge_twice(transaction):
         return False
     if cause == Transition.Cause.RAIL:
-        return answer.was_repeated
+        return True
     challenge = getattr(transaction, "challenge", None)
     return challenge is None or challenge.was_repeated
 
