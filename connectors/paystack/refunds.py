@@ -23,10 +23,8 @@ Document = dict[str, Any]
 
 PROCESSED, FAILED = "processed", "failed"
 NEEDS_ATTENTION = frozenset({"needs-attention", "needs_attention"})
-ASKS_FOR_ACCOUNT = "Paystack needs the payer's bank account. Enter it on the page of the refund."
-REFUSES_ACCOUNT = (
-    "Paystack refuses the account that was entered. Enter another one on the page of the refund."
-)
+ASKS_FOR_ACCOUNT = "Paystack needs the payer's bank account. Staff must enter it."
+REFUSES_ACCOUNT = "Paystack refuses the account that was entered. Staff must enter another one."
 OPEN = frozenset({"pending", "processing"}) | NEEDS_ATTENTION
 RESEND_AFTER = timedelta(seconds=60)  # while a new refund may not be listed
 CLOCK_DIFFERENCE = timedelta(minutes=2)  # between theirs and ours

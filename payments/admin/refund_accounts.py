@@ -1,6 +1,7 @@
 """The form for the payer's account of a refund that its provider can't carry out without one."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.conf import settings
@@ -10,11 +11,11 @@ from django.shortcuts import get_object_or_404, redirect
 
 from kit.api.errors import Problem
 from kit.money.form_fields import AccountNumberField, BankField
+from merchants.admin import ReadOnlyAdmin
 from payments.admin.submitting import submit
 from payments.models import CardOperation
 from payments.services.payouts import name_enquiries
-from payments.services.refunds import refund_accounts
-from payments.services.staff import made_about
+from payments.services.staff import made_about, refund_accounts
 
 
 class AccountForm(forms.Form):
@@ -35,7 +36,7 @@ def shown(refund: CardOperation) -> dict[str, Any]:
     }
 
 
-def give(pages: Any, request: HttpRequest, refund_id: Any) -> HttpResponse:
+def give(pages: ReadOnlyAdmin, request: HttpRequest, refund_id: UUID) -> HttpResponse:
     """Show the name of the account's holder, and submit the account once the name was seen."""
     refund = get_object_or_404(CardOperation.objects.select_related("transaction__business"), pk=refund_id)
     form = AccountForm(request.POST, auto_id="account_%s")

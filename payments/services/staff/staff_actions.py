@@ -19,7 +19,6 @@ from payments.rules.settlement_transitions import BATCH_TRANSITIONS
 from payments.services import return_matching
 from payments.services.intents import lock
 from payments.services.payouts import payout_freezes, payout_returns
-from payments.services.refunds import refund_accounts
 from payments.services.settlement import batch_decisions, batch_funds, batch_transitions
 from payments.services.staff import (
     account_declarations,
@@ -28,6 +27,7 @@ from payments.services.staff import (
     debt_collection,
     journal_actions,
     made_about,
+    refund_accounts,
     resolutions,
     rights,
     suspense_actions,

@@ -8,8 +8,7 @@ from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, Transaction
-from payments.services.refunds import refund_accounts
-from payments.services.staff import four_eyes
+from payments.services.staff import four_eyes, refund_accounts
 from tests import orders
 from tests.connectors.paystack.connected import paystack_connected
 from tests.factories import UserFactory

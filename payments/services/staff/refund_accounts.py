@@ -25,6 +25,7 @@ from payments.services.staff import made_about
 from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.resolutions import require_unleased
 from payments.services.staff.staff_action import StaffAction
+from payments.services.transitions import Cause
 
 NEXT_QUERY = timedelta(minutes=1)  # after an account was sent, whether or not it was answered
 
@@ -91,7 +92,7 @@ def perform(action: StaffAction, actor: Actor, now: datetime) -> Callable[[], ob
         now=now,
     )
     send = partial(_send, refund, action.parameters["account_number"], action.parameters["bank_code"])
-    return partial(operations.call_rail, refund, send, cause=operations.Cause.RAIL)
+    return partial(operations.call_rail, refund, send, cause=Cause.RAIL)
 
 
 def _send(refund: CardOperation, account_number: str, bank_code: str) -> RailAnswer:
