@@ -1,7 +1,7 @@
 """Invariants of journals: booked as they say, by people who are named, and reversed at most once."""
 
 from ledger.invariants import Invariant
-from payments.invariants.entry_sql import without_cause
+from payments.invariants.entry_sql import moved, without_cause
 
 # What a journal says of each account. What it says of accounts with statements is booked to bank clearing.
 _LEGS = """
@@ -97,6 +97,33 @@ INVARIANTS = (
                 OR 0 <> (
                     SELECT coalesce(sum(leg.amount), 0) FROM payments_journalleg leg
                     WHERE leg.journal_id IN (journal.id, pair.id) AND leg.kind = 'bank_clearing')
+        """,
+    ),
+    Invariant(
+        name="journals_of_clearing_mend_write_offs",
+        rule="A journal of house accounts that takes money out of bank clearing takes all that one old write-off left there, once.",
+        sql=f"""
+            SELECT 'journal ' || journal.id
+            FROM payments_journal journal
+                JOIN payments_journalleg leg ON leg.journal_id = journal.id AND leg.kind = 'bank_clearing'
+                LEFT JOIN ({moved("suspense_out", "bank_clearing")}) left_there
+                    ON left_there.cause = (SELECT entry.cause FROM ledger_entry entry
+                        WHERE entry.id = journal.entry_id AND entry.kind = 'suspense_out')
+            WHERE journal.business_id IS NULL AND journal.reverses_id IS NULL AND (
+                leg.amount <> -coalesce(left_there.amount, 0)
+                OR EXISTS (
+                    SELECT 1 FROM payments_payoutreturn returned
+                    WHERE returned.id = left_there.cause AND returned.applied <> 'unmatched')
+                OR EXISTS (
+                    SELECT 1 FROM virtual_accounts_unclaimedtransfer unclaimed
+                        JOIN virtual_accounts_transfer assigned ON assigned.bank_reference = unclaimed.bank_reference
+                    WHERE unclaimed.id = left_there.cause AND assigned.reason = 'assigned')
+                OR EXISTS (
+                    SELECT 1 FROM payments_journal again
+                        JOIN payments_journalleg its ON its.journal_id = again.id AND its.kind = 'bank_clearing'
+                    WHERE again.entry_id = journal.entry_id AND again.id <> journal.id AND NOT EXISTS (
+                        SELECT 1 FROM payments_journal undone
+                        WHERE undone.reverses_id IN (again.id, journal.id))))
         """,
     ),
     Invariant(

@@ -22,7 +22,7 @@ OF_BUSINESSES = (
 )
 OF_HOUSE = (
     Account.Kind.BANK,
-    Account.Kind.BANK_CLEARING,  # of a top-up that names no bank account, or between two businesses
+    Account.Kind.BANK_CLEARING,  # of a top-up that names no bank account, between two businesses, or of an old write-off
     Account.Kind.ACQUIRER,
     Account.Kind.PROVIDER,
     Account.Kind.SUSPENSE,

@@ -11,6 +11,7 @@ from ledger.services import LARGEST_ENTRY, Kind
 from merchants.models import Business
 from payments.models import InvalidState, Journal, Transaction
 from payments.models.journals import OF_BUSINESSES
+from payments.services.journals import old_write_offs
 from payments.services.reconciliation.ledger_line import COSTS
 
 Code = Journal.Code
@@ -100,6 +101,10 @@ class Draft:
     def of(self, *kinds: Kind) -> int:
         """Return the sum of the legs of these kinds."""
         return sum(leg.amount for leg in self.legs if leg.kind in kinds)
+
+    @property
+    def legs_by_account(self) -> dict[Kind, int]:
+        return {leg.kind: leg.amount for leg in self.legs}
 
     def owner(self, leg: Leg) -> Business | None:
         """Return the business whose account a leg changes."""
@@ -202,6 +207,7 @@ def accounts_offered(currency: str = "") -> Iterator[tuple[Kind, str]]:
     for name in sorted({*COSTS, *costs.values_list("name", flat=True)}):
         yield Kind.COSTS, name
     yield Kind.WRITE_OFFS, ""
+    yield Kind.BANK_CLEARING, ""
 
 
 def _mistakes(draft: Draft) -> Iterator[str]:
@@ -236,11 +242,21 @@ def _of_accounts(draft: Draft) -> Iterator[str]:
     if draft.reverses is not None:
         return
     offered = {*accounts_offered(draft.currency), *((kind, "") for kind in OF_BUSINESSES)}
-    if draft.is_funding and not _has_bank_accounts(draft.currency):
-        offered.add((Kind.BANK_CLEARING, ""))
     for leg in draft.legs:
         if (leg.kind, leg.name) not in offered:
             yield f"There is no account {leg.account} in {draft.currency} that a journal can change."
+    if draft.of(Kind.BANK_CLEARING) and not _may_change_clearing(draft):
+        yield (
+            "Lines of statements change bank clearing. A journal takes out of it only what an old write-off left there, about "
+            "the ledger entry of that: all of it, once, and into write-offs."
+        )
+
+
+def _may_change_clearing(draft: Draft) -> bool:
+    if draft.is_funding:
+        return not _has_bank_accounts(draft.currency)
+    left = old_write_offs.left_in_clearing(draft.entry) if draft.entry is not None else 0
+    return left > 0 and draft.legs_by_account == {Kind.BANK_CLEARING: -left, Kind.WRITE_OFFS: left}
 
 
 def _has_bank_accounts(currency: str) -> bool:

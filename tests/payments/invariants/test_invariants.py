@@ -424,6 +424,9 @@ BREAKERS = {
         "UPDATE payments_journalleg SET name = 'other' WHERE kind = 'write_offs' AND amount > 0"
     ),
     "paired_journals_balance": "UPDATE payments_journal SET currency = 'USD' WHERE paired_with_id IS NOT NULL",
+    "journals_of_clearing_mend_write_offs": (
+        "UPDATE payments_journalleg SET kind = 'bank_clearing', name = '' WHERE kind = 'bank'"
+    ),
     "explained_breaks_have_journals": "UPDATE cash_break SET ended_by = 'line' WHERE ended_by = 'entry'",
     "captures_are_booked": f"DELETE FROM ledger_entry WHERE id = {FIRST_ENTRY.format('card')}",
     "card_entries_have_payments": (
