@@ -21,7 +21,7 @@ from django.db.models import UUIDField
 
 from kit.db import postgresql
 from ledger import hash_chain
-from ledger.models import BUSINESS_KINDS, HOUSE_KINDS, OF_BANKS, Account, Entry, Posting
+from ledger.models import BUSINESS_KINDS, HOUSE_KINDS, OPENED_AT_USE, Account, Entry, Posting
 
 SHOWN = 20  # violating rows shown per rule
 RANGE = 50_000  # rows of a rule's first table in one statement
@@ -253,6 +253,7 @@ MOVES: dict[Entry.Kind, tuple[Account.Kind, ...]] = {
         Kind.TAXES_PAYABLE,
         Kind.BANK_CLEARING,
     ),
+    Entry.Kind.RESERVES_MIRRORED: (Kind.RESERVES, Kind.RESERVES_CONTRA),
     Entry.Kind.JOURNAL_HOUSE: (Kind.BANK_CLEARING, Kind.SUSPENSE, Kind.COSTS, Kind.WRITE_OFFS),
 }
 _MAY_MOVE = ", ".join(f"('{kind}', '{account}')" for kind, accounts in MOVES.items() for account in accounts)
@@ -390,7 +391,7 @@ INVARIANTS = (
         "at first use.",
         sql=f"""
             SELECT coalesce('business ' || business_id, 'house') || ' ' || currency
-            FROM ledger_account WHERE kind NOT IN {OF_BANKS} GROUP BY business_id, currency
+            FROM ledger_account WHERE kind NOT IN {OPENED_AT_USE} GROUP BY business_id, currency
             HAVING count(*) <> CASE WHEN business_id IS NULL THEN {len(HOUSE_KINDS)} ELSE {len(BUSINESS_KINDS)} END
         """,
     ),
@@ -401,8 +402,8 @@ INVARIANTS = (
         sql="""
             SELECT 'account ' || id || ' ' || kind || ': ' || balance FROM ledger_account
             WHERE balance < 0 AND kind IN (
-                    'payouts_in_flight', 'unapplied', 'suspense', 'late_charges', 'disputes_held', 'reserve', 'fees',
-                    'refunds_payable')
+                    'payouts_in_flight', 'unapplied', 'suspense', 'late_charges', 'disputes_held', 'reserve', 'reserves',
+                    'fees', 'refunds_payable')
                 OR balance > 0 AND (
                     kind = 'acquirer_receivable' AND business_id IS NOT NULL OR kind = 'chargeback_clearing')
                 OR balance < 0 AND kind = 'taxes_payable' AND business_id IS NOT NULL

@@ -14,7 +14,8 @@ from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 
 NAMED = ("bank", "acquirer", "provider", "costs")  # kinds with an account for each name
-OF_BANKS = (*NAMED, "write_offs")  # kinds of house accounts that are opened at first use
+# Kinds of house accounts that are opened at first use.
+OPENED_AT_USE = (*NAMED, "write_offs", "reserves", "reserves_contra")
 LONGEST_NAME = 321  # of a connector with its account
 
 
@@ -55,6 +56,8 @@ class Account(models.Model):
         PROVIDER = "provider"  # owed to us by a provider, by its statements: the connector's account
         COSTS = "costs"  # paid to banks and providers: the kind of cost
         WRITE_OFFS = "write_offs"  # given up
+        RESERVES = "reserves"  # held back from businesses: the sum of their accounts `reserve`
+        RESERVES_CONTRA = "reserves_contra"  # stands against it, because the money is in those accounts
 
     business = models.ForeignKey(
         Business, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
@@ -91,11 +94,11 @@ class Account(models.Model):
                         "late_charges",
                         "chargeback_clearing",
                         "taxes_payable",
-                        *OF_BANKS,
+                        *OPENED_AT_USE,
                     ],
                 )
                 | Q(business__isnull=False)
-                & ~Q(kind__in=["suspense", "late_charges", "chargeback_clearing", *OF_BANKS]),
+                & ~Q(kind__in=["suspense", "late_charges", "chargeback_clearing", *OPENED_AT_USE]),
                 name="house_accounts_have_no_business",
             ),
             models.CheckConstraint(
@@ -121,7 +124,7 @@ HOUSE_KINDS = (
     Account.Kind.TAXES_PAYABLE,
 )
 _OF_NO_BUSINESS = (Account.Kind.SUSPENSE, Account.Kind.LATE_CHARGES, Account.Kind.CHARGEBACK_CLEARING)
-BUSINESS_KINDS = tuple(kind for kind in Account.Kind if kind not in {*_OF_NO_BUSINESS, *OF_BANKS})
+BUSINESS_KINDS = tuple(kind for kind in Account.Kind if kind not in {*_OF_NO_BUSINESS, *OPENED_AT_USE})
 
 
 HOUSE_ENTRIES = (
@@ -134,6 +137,7 @@ HOUSE_ENTRIES = (
     "statement_opened",
     "statement_matched",
     "journal_house",
+    "reserves_mirrored",
 )
 
 
@@ -179,6 +183,7 @@ class Entry(models.Model):
         )
         STATEMENT_MATCHED = "statement_matched"  # lines of statements were matched: the matching
         JOURNAL_HOUSE = "journal_house"  # staff corrected house accounts: the journal
+        RESERVES_MIRRORED = "reserves_mirrored"  # the reserve of a business changed: the hold, or its return
 
     kind = models.CharField(max_length=20, choices=Kind.choices)
     cause = models.UUIDField()

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import accumulate, groupby
 
-from django.db.models import Sum
-
 from cash.models import Break
 from kit.money.money import figures, money, signed_money
 from kit.text.plurals import counted
@@ -21,7 +19,8 @@ AGES = {
     "4\u20137 days": 7,
     "Over 7 days": None,
 }  # days, up to which breaks are added
-HOUSE = ("acquirer", "provider", "suspense", "costs", "write_offs")  # shown beside bank accounts
+HOUSE = ("acquirer", "provider", "suspense", "reserves", "costs", "write_offs")  # shown beside bank accounts
+OWED_BY_US = ("suspense", "reserves")
 GAP_BETWEEN_BANDS = 0.4  # percent of the bar of ages
 OLD = 7  # days, after which a break is overdue
 
@@ -243,9 +242,5 @@ def _house(currency: str) -> Iterator[tuple[str, str]]:
         "kind", "name"
     ):
         name = f"{account.kind}:{account.name}" if account.name else account.kind.replace("_", " ")
-        owed = account.balance if account.kind == "suspense" else -account.balance
+        owed = account.balance if account.kind in OWED_BY_US else -account.balance
         yield name.capitalize(), figures(owed, currency)
-    # What is held back from businesses is a sum of their accounts, which no house account repeats.
-    held = Account.objects.filter(kind=Account.Kind.RESERVE, balance__gt=0, currency=currency)
-    if reserved := held.aggregate(sum=Sum("balance"))["sum"]:
-        yield "Reserves", figures(reserved, currency)

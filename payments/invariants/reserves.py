@@ -51,6 +51,28 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        name="house_reserves_are_those_of_businesses",
+        rule="The house account of reserves is the sum of the reserves of businesses.",
+        sql="""
+            SELECT 'reserves ' || currency || ': ' || sum(CASE kind WHEN 'reserves' THEN balance ELSE 0 END)
+                || ', held ' || sum(CASE kind WHEN 'reserve' THEN balance ELSE 0 END)
+            FROM ledger_account WHERE kind IN ('reserve', 'reserves') GROUP BY currency
+            HAVING sum(CASE kind WHEN 'reserve' THEN balance ELSE -balance END) <> 0
+        """,
+    ),
+    Invariant(
+        name="changes_of_reserves_are_mirrored",
+        rule="What an entry changes of a business's reserve, another one of the same cause changes of the house's reserves.",
+        sql=f"""
+            SELECT 'held by ' || coalesce(own.cause, mirror.cause)
+            FROM (
+                {moved("reserve_held", "reserve")} UNION ALL {moved("reserve_returned", "reserve")}
+            ) own FULL JOIN ({moved("reserves_mirrored", "reserves")}) mirror ON mirror.cause = own.cause
+            WHERE own.cause IS NULL OR mirror.cause IS NULL OR own.amount <> mirror.amount
+                OR own.currency <> mirror.currency
+        """,
+    ),
+    Invariant(
         name="entries_of_holds_have_holds",
         rule="An entry of a hold belongs to a hold.",
         sql=without_cause("reserve_held", table="payments_reservehold", alias="hold", condition="TRUE"),

@@ -169,16 +169,18 @@ def settlement_released(batch: SettlementBatch, *, now: datetime) -> Booking:
     )
 
 
-def reserve_held(hold: ReserveHold, *, now: datetime) -> Booking:
+def reserve_held(hold: ReserveHold, *, now: datetime) -> list[Booking]:
     """A part of a released net, held back from the wallet."""
     legs = {Kind.WALLET: -hold.amount, Kind.RESERVE: hold.amount}
-    return _of_reserve(Entry.Kind.RESERVE_HELD, hold, hold.pk, legs, now=now)
+    held = _of_reserve(Entry.Kind.RESERVE_HELD, hold, hold.pk, legs, now=now)
+    return [held, _reserves_mirrored(held)]
 
 
-def reserve_returned(returned: ReserveReturn, *, now: datetime, reason: str = "") -> Booking:
+def reserve_returned(returned: ReserveReturn, *, now: datetime, reason: str = "") -> list[Booking]:
     """What was held back, or a part of it, back in the wallet."""
     legs = {Kind.RESERVE: -returned.amount, Kind.WALLET: returned.amount}
-    return _of_reserve(Entry.Kind.RESERVE_RETURNED, returned.hold, returned.pk, legs, now=now, note=reason)
+    back = _of_reserve(Entry.Kind.RESERVE_RETURNED, returned.hold, returned.pk, legs, now=now, note=reason)
+    return [back, _reserves_mirrored(back)]
 
 
 def unapplied_in(transfer: Transfer, *, now: datetime) -> Booking:
@@ -222,6 +224,20 @@ def _of_reserve(
         legs=legs,
         at=now,
         note=note,
+    )
+
+
+def _reserves_mirrored(moved: Booking) -> Booking:
+    """What an entry changes of all reserves, in the house accounts."""
+    amount = moved.legs[Kind.RESERVE]
+    return Booking(
+        kind=Entry.Kind.RESERVES_MIRRORED,
+        cause=moved.cause,
+        business_id=None,
+        currency=moved.currency,
+        legs={},
+        named_legs={(Kind.RESERVES, ""): amount, (Kind.RESERVES_CONTRA, ""): -amount},
+        at=moved.at,
     )
 
 

@@ -1,6 +1,6 @@
 """The reserve of a business: held back when a batch is released, returned when its days are over, or collected for a debt.
 
-Every change holds the locks of the wallet, the pending and the reserve account, and reads after that.
+Every change holds the locks of the wallet, the pending and the reserve account, and of the house's, and reads after that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,6 +14,7 @@ from django.db.models import F, Sum
 from kit.money.money import money
 from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
+from ledger.account_ids import account_ids, named_account_id
 from ledger.models import Account
 from ledger.services import Booking, Kind
 from payments.models import InvalidState, ReserveHold, ReserveHoldQuerySet, ReserveReturn, SettlementBatch
@@ -21,6 +22,8 @@ from payments.services import ledger_entries
 from payments.services.settlement import risk_terms
 
 Reason = ReserveReturn.Reason
+OWN = (Kind.WALLET, Kind.PENDING_SETTLEMENT, Kind.RESERVE)
+MIRRORS = (Kind.RESERVES, Kind.RESERVES_CONTRA)  # of the house
 
 
 def hold(batch: SettlementBatch, *, now: datetime) -> list[Booking]:
@@ -40,7 +43,7 @@ def hold(batch: SettlementBatch, *, now: datetime) -> list[Booking]:
     holds = [_hold(batch, amount, returns_at, now=now) for amount, returns_at in parts if amount]
     batch.reserved = sum(each.amount for each in holds)
     batch.save(update_fields=["reserved"])
-    return [ledger_entries.reserve_held(each, now=now) for each in holds]
+    return [booking for each in holds for booking in ledger_entries.reserve_held(each, now=now)]
 
 
 def _hold(batch: SettlementBatch, amount: int, returns_at: datetime | None, *, now: datetime) -> ReserveHold:
@@ -111,9 +114,8 @@ def collect(business_id: UUID, currency: str, amount: int, *, note: str, now: da
 
 def owed_and_held(business_id: UUID, currency: str) -> tuple[int, int]:
     """Return what a business owes and what is in its reserve now, without locks."""
-    kinds = (Kind.WALLET, Kind.PENDING_SETTLEMENT, Kind.RESERVE)
-    held = Account.objects.filter(business=business_id, currency=currency, kind__in=kinds)
-    balances = dict.fromkeys(kinds, 0) | {
+    held = Account.objects.filter(business=business_id, currency=currency, kind__in=OWN)
+    balances = dict.fromkeys(OWN, 0) | {
         Kind(kind): each for kind, each in held.values_list("kind", "balance")
     }
     return owed(balances), balances[Kind.RESERVE]
@@ -125,7 +127,11 @@ def owed(balances: dict[Kind, int]) -> int:
 
 
 def _lock(business_id: UUID, currency: str) -> dict[Kind, int]:
-    return ledger.lock_balances(business_id, currency, Kind.WALLET, Kind.PENDING_SETTLEMENT, Kind.RESERVE)
+    """Lock what a change of the reserve depends on and posts to; return the balances of the business's accounts."""
+    ids = account_ids(business_id, currency)
+    mirrors = {named_account_id(currency, kind, "") for kind in MIRRORS}
+    held = ledger.lock_accounts({*(ids[kind] for kind in OWN), *mirrors})
+    return {kind: held[ids[kind]] for kind in OWN}
 
 
 def _open(business_id: UUID, currency: str) -> ReserveHoldQuerySet:
@@ -169,6 +175,6 @@ def _return(
         returned = ReserveReturn.objects.create(
             id=new_id(now), hold=held, amount=amount, reason=reason, at=now
         )
-        bookings.append(ledger_entries.reserve_returned(returned, now=now, reason=note))
+        bookings += ledger_entries.reserve_returned(returned, now=now, reason=note)
     ledger.book_all(bookings)
-    return len(bookings)
+    return len(bookings) // 2  # each has its mirror

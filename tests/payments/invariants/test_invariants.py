@@ -537,6 +537,10 @@ BREAKERS = {
     "entries_of_holds_have_holds": (
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('reserve_held')}"
     ),
+    "house_reserves_are_those_of_businesses": (
+        "UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'reserves'"
+    ),
+    "changes_of_reserves_are_mirrored": "DELETE FROM ledger_entry WHERE kind = 'reserves_mirrored'",
     "reserve_returns_are_booked": "DELETE FROM ledger_entry WHERE kind = 'reserve_returned'",
     "entries_of_reserve_returns_have_returns": (
         f"UPDATE ledger_entry SET cause = business_id WHERE id = {FIRST_ENTRY.format('reserve_returned')}"

@@ -4,15 +4,22 @@ import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
+from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
-from django.db import connections, transaction
+from django.db import connection, connections, transaction
 from django.test import override_settings
 from django.utils import timezone
 
 from ledger import services as ledger
+from ledger.invariants import check
+from ledger.models import Account, Entry
+from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal, ReserveHold, ReserveReturn, RiskTerms
+from payments.services import ledger_entries
 from payments.services.refunds import refunds
 from payments.services.settlement import reserves
 from payments.services.staff import four_eyes, rights
@@ -35,6 +42,14 @@ def business():
 
 def balance(business):
     return next(each for each in ledger.balances(business) if each.currency == "NGN")
+
+
+def house(kind):
+    return Account.objects.get(business=None, kind=kind, currency="NGN").balance
+
+
+def broken():
+    return [each.invariant.name for each in check(INVARIANTS) if not each.holds]
 
 
 def in_days(days):
@@ -105,6 +120,42 @@ class TestRelease:
 
                 assert balance(business).reserved == 50_000 * turn
                 agree(business, reserve_fixed=50_000 * (turn + 1))
+
+
+class TestMirror:
+    """The house account of what is held back from all businesses."""
+
+    @pytest.fixture
+    def two(self, business):
+        for each in (business, BusinessFactory()):
+            agree(each, reserve_basis_points=1_000, reserve_days=30)
+            released(each)
+
+    def test_is_the_sum_of_all_reserves(self, two):
+        assert (house("reserves"), house("reserves_contra")) == (19_700, -19_700)
+        assert broken() == []
+
+    def test_follows_returns(self, two):
+        reserves.return_due(now=in_days(31))
+
+        assert (house("reserves"), house("reserves_contra")) == (0, 0)
+        assert broken() == []
+
+    def test_is_booked_for_what_an_earlier_host_held(self, two, monkeypatch):
+        monkeypatch.setattr(ledger_entries, "_reserves_mirrored", lambda moved: moved)  # booked once
+        business = BusinessFactory()
+        agree(business, reserve_basis_points=1_000, reserve_days=30)
+        released(business)
+        reserves.return_due(now=in_days(31))
+        assert "changes_of_reserves_are_mirrored" in broken()
+        migration = import_module("payments.migrations.0066_mirror_reserves")
+
+        for _ in range(2):
+            migration.mirror(apps, SimpleNamespace(connection=connection))
+
+        assert house("reserves") == 0
+        assert Entry.objects.filter(kind="reserves_mirrored").count() == 6
+        assert broken() == []
 
 
 class TestReturn:
