@@ -704,6 +704,7 @@ WHOLE = {
     "returned_pending_payouts_failed", "reversals_are_booked", "suspense_is_left_by_audited_decisions", "top_ups_are_audited",
     "transfer_refunds_do_not_exceed_payments", "transfer_refunds_go_to_the_sender", "unapplied_money_is_booked",
     "holds_are_booked", "entries_of_holds_have_holds", "reserve_returns_are_booked", "entries_of_reserve_returns_have_returns",
+    "changes_of_reserves_are_mirrored", "journals_of_clearing_mend_write_offs",
     "opened_disputes_are_booked", "closed_disputes_are_booked", "what_disputes_give_back_is_booked",
     "corrected_disputes_are_booked", "fees_of_disputes_are_booked",
     "settlement_payouts_go_to_the_account", "settlement_payouts_do_not_overlap",
