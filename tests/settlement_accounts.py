@@ -40,7 +40,9 @@ def settlement_account(business: Business, *, currency: str = "NGN", **fields: A
     return account
 
 
-def waiting_account(business: Business, *, made_by: User, currency: str = "NGN") -> SettlementAccountChange:
+def waiting_account(
+    business: Business, *, made_by: User, currency: str = "NGN", needs_second_owner: bool = False
+) -> SettlementAccountChange:
     """Store a change of a settlement account that waits."""
     now = timezone.now()
     account, _ = SettlementAccount.objects.get_or_create(
@@ -50,7 +52,7 @@ def waiting_account(business: Business, *, made_by: User, currency: str = "NGN")
         id=new_id(now),
         account=account,
         **ACCOUNT,
-        needs_second_owner=False,
+        needs_second_owner=needs_second_owner,
         made_by=made_by,
         created_at=now,
         applies_at=now + timedelta(days=1),

@@ -153,7 +153,7 @@ REQUESTS: dict[str, Example] = {
         payment=_request(forms.AdvancePaymentSerializer),
         payout_batch=_request(forms.AdvancePayoutBatchSerializer),
         event=_request(forms.AdvanceEventSerializer),
-        day=_request(forms.AdvanceDaySerializer),
+        day=_request(forms.AdvanceDaySerializer, "day"),
     ),
     "ListenerRequest": named(
         usual_events=_request(listeners.ListenerSerializer, "name"),

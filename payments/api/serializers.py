@@ -523,6 +523,13 @@ class AdvanceEventSerializer(RequestSerializer):
     )
 
 
+class FirstSettlementAccountSerializer(RequestSerializer):
+    """The account that becomes your settlement account at once, if you have none."""
+
+    account_number = AccountNumber()
+    bank_code = BankCode()
+
+
 class AdvanceDaySerializer(RequestSerializer):
     """The state that your settlement batches of this day are moved to."""
 
@@ -530,6 +537,10 @@ class AdvanceDaySerializer(RequestSerializer):
         DAY_STATES,
         help_text="`released` credits your wallet; payments of `rejected` batches join the next one.",
         example="released",
+    )
+    settlement_account = FirstSettlementAccountSerializer(
+        required=False,
+        help_text="With `released` only: your balance is paid out to your settlement account. If you have none, this one becomes it.",
     )
 
 
@@ -550,11 +561,15 @@ class AdvanceSerializer(RequestSerializer):
     until = Choice(UNTIL, required=False)
     event = UUID(required=False)
     day = Choice(DAY_STATES, required=False)
+    settlement_account = FirstSettlementAccountSerializer(required=False)
     reserve = UUID(required=False)
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
         if "until" in data and "payment" not in data:
             return {"until": error("Only a payment can be advanced until something.", "invalid")}
+        if "settlement_account" in data and data.get("day") != "released":
+            message = "Only released settlements are paid out to a settlement account."
+            return {"settlement_account": error(message, "invalid")}
         names = ("payment", "payout_batch", "event", "day", "reserve")
         sent = [name for name in names if name in data]
         message = "Send exactly one of payment, payout_batch, event, day and reserve."

@@ -121,7 +121,9 @@ class SettlementAccountChange(models.Model):
     account_name = FreeTextField(max_length=255)  # as the bank said
     state = models.CharField(max_length=7, choices=State.choices, default=State.OPEN)
     needs_second_owner = models.BooleanField()
-    made_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    made_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )  # null: the sandbox took the first account
     confirmed_by = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
@@ -150,6 +152,10 @@ class SettlementAccountChange(models.Model):
                 | Q(decided_at__gte=F("applies_at"))
                 & (Q(needs_second_owner=False) | Q(confirmed_by__isnull=False)),
                 name="settlement_accounts_change_after_their_wait",
+            ),
+            models.CheckConstraint(
+                condition=Q(made_by__isnull=False) | Q(state="applied"),
+                name="waiting_changes_of_accounts_have_makers",
             ),
             models.CheckConstraint(
                 condition=Q(confirmed_by__isnull=True) | ~Q(confirmed_by=F("made_by")),

@@ -33,6 +33,7 @@ from payments.rules.sandbox_triggers import (
 )
 from payments.rules.status_names import outcome_name
 from payments.sandbox.scenario_steps import (
+    ADVANCE,
     AMOUNT,
     APPROVED,
     BATCHES,
@@ -65,6 +66,7 @@ from payments.sandbox.scenario_steps import (
     pay,
     pay_out,
     payer,
+    post,
     result,
 )
 from webhooks.models import Event
@@ -411,6 +413,27 @@ def _payouts() -> Iterator[Scenario]:
         "Payout succeeds, and the bank returns it",
         pay_out(completed, account_number=RETURNED_ACCOUNT),
         event=Event.PAYOUT_REVERSED,
+    )
+    yield _settled_payout()
+
+
+def _settled_payout() -> Scenario:
+    """Return the payout of a released settlement, which is the newest one."""
+    account = {"account_number": "0123456789", "bank_code": "058"}
+    reference = "{{settlements.data.0.payout_reference}}"
+    completed = outcomes.COMPLETED
+    return Scenario(
+        name="payout.of_a_settlement",
+        title="A settlement is released and paid out to your settlement account",
+        flow="payout",
+        steps=(
+            pay(SUCCESS),
+            post("release", ADVANCE, {"day": "released", "settlement_account": account}, Expected(200)),
+            get("settlements", "/api/settlements", Expected(200)),
+            get("result", f"{PAYMENTS}/{reference}", Expected(200, SUCCESS, completed.code)),
+        ),
+        ends=End("result", SUCCESS, completed),
+        event=Event.PAYOUT_SUCCESS,
     )
 
 

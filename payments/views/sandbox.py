@@ -39,7 +39,7 @@ from payments.services.sandbox.sandbox_clock import Advanced, advance, advance_t
 from payments.services.sandbox.sandbox_days import DayState, close_day
 from payments.services.sandbox.sandbox_events import advance_event
 from payments.services.sandbox.sandbox_reserves import advance_reserve
-from payments.services.sandbox.sandbox_settlement_accounts import pass_day, pass_waits
+from payments.services.sandbox.sandbox_settlement_accounts import pass_day, pass_waits, pay_out_to
 from webhooks.models import Delivery
 
 # By name: payout batches are above this package.
@@ -128,7 +128,8 @@ class AdvanceView(APIView):
         included, and moves these batches to `pending`, `approved`, `released` or `rejected`. The response has the new
         batches and your balances. Call it again to settle later payments of the same day; without any, `batches` is empty.
         A change of your settlement account has then waited long enough. After `released`, your schedule pays out, whatever
-        day it is: the batches have `payout_reference`.
+        day it is: the batches have `payout_reference`. With `settlement_account`, your balance is paid out without a schedule,
+        too. If you have no settlement account in its currency, this one becomes it at once.
 
         **`reserve`** returns what was held back of a released settlement, as if its days were over. The response has the
         settlement and your balances. While you owe, nothing is returned (409 `invalid_state`).
@@ -177,6 +178,8 @@ def _close_day(business: Business, wanted: dict[str, Any], request: Request) -> 
     pass_waits(business, actor=key_acting(request))
     if wanted["day"] == DayState.RELEASED:
         pass_day(business)
+    if "settlement_account" in wanted:
+        pay_out_to(business, **wanted["settlement_account"], actor=key_acting(request))
     return CLOSED_DAY.represent({"batches": made, "balance": balances(business)})
 
 

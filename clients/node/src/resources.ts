@@ -476,9 +476,17 @@ export class Sandbox extends Resource {
     return this.send(`${SANDBOX}/advance`, { event: eventId }, ONCE);
   }
 
-  /** Settles everything that has no batch, and moves the new batches to a state. */
-  closeDay(state: Schemas["AdvanceDayRequest"]["day"] = "released"): Promise<Schemas["ClosedDay"]> {
-    return this.send(`${SANDBOX}/advance`, { day: state }, ONCE);
+  /**
+   * Settles everything that has no batch, and moves the new batches to a state.
+   *
+   * `settlementAccount`: pay out what was released. It becomes your settlement account if you have none.
+   */
+  closeDay(
+    state: Schemas["AdvanceDayRequest"]["day"] = "released",
+    settlementAccount?: Schemas["AdvanceDayRequest"]["settlement_account"],
+  ): Promise<Schemas["ClosedDay"]> {
+    const body = { day: state, ...(settlementAccount && { settlement_account: settlementAccount }) };
+    return this.send(`${SANDBOX}/advance`, body, ONCE);
   }
 
   /** Returns what is held of a released settlement to your wallet, as if its days were over. */

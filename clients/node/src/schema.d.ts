@@ -962,7 +962,8 @@ export interface paths {
          *     included, and moves these batches to `pending`, `approved`, `released` or `rejected`. The response has the new
          *     batches and your balances. Call it again to settle later payments of the same day; without any, `batches` is empty.
          *     A change of your settlement account has then waited long enough. After `released`, your schedule pays out, whatever
-         *     day it is: the batches have `payout_reference`.
+         *     day it is: the batches have `payout_reference`. With `settlement_account`, your balance is paid out without a schedule,
+         *     too. If you have no settlement account in its currency, this one becomes it at once.
          *
          *     **`reserve`** returns what was held back of a released settlement, as if its days were over. The response has the
          *     settlement and your balances. While you owe, nothing is returned (409 `invalid_state`).
@@ -1857,6 +1858,8 @@ export interface components {
              * @enum {string}
              */
             day: "pending" | "approved" | "released" | "rejected";
+            /** @description With `released` only: your balance is paid out to your settlement account. If you have none, this one becomes it. */
+            settlement_account?: components["schemas"]["FirstSettlementAccountRequest"];
         };
         /** @description The event to advance. */
         AdvanceEventRequest: {
@@ -3710,6 +3713,19 @@ export interface components {
              * @example 28800
              */
             maximum: number;
+        };
+        /** @description The account that becomes your settlement account at once, if you have none. */
+        FirstSettlementAccountRequest: {
+            /**
+             * @description Exactly 10 digits.
+             * @example 0123456789
+             */
+            account_number: string;
+            /**
+             * @description `code` or `nip_code` of a bank listed by GET /api/banks.
+             * @example 058
+             */
+            bank_code: string;
         };
         /** @description How a signing key is rotated. Has no required fields. */
         KeyRotationRequest: {

@@ -1,6 +1,7 @@
-"""Let a day pass for a business's settlement account in the sandbox: its wait ends, and its schedule pays out."""
+"""Let a day pass for a business's settlement account in the sandbox: its wait ends, and it is paid out to."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 from django.db import transaction as database
@@ -27,6 +28,30 @@ def pass_day(business: Business, *, clock: Callable[[], datetime] = database_now
     payout_endings.end_due(now=clock())
     for account in SettlementAccount.objects.paid_automatically().filter(business=business).order_by("pk"):
         settlement_payouts.pay_by_schedule(account, is_day_passed=True, clock=clock)
+
+
+def pay_out_to(
+    business: Business,
+    *,
+    bank_code: str,
+    account_number: str,
+    actor: Actor,
+    clock: Callable[[], datetime] = database_now,
+) -> None:
+    """Pay the wallet out to the settlement account. Without one in the bank's currency, the given one becomes it.
+
+    Nothing is paid if nothing is left, or while a payout has no outcome. Calls the bank, so call it outside a database
+    transaction.
+
+    :raises UnknownBeneficiary: the bank has no such account
+    :raises InvalidState: it is not in a currency of the business, or a change waits for another owner
+    :raises RailUnavailable: the bank can't be asked now
+    """
+    account = settlement_accounts.take_first(
+        business, bank_code=bank_code, account_number=account_number, actor=actor, now=clock()
+    )
+    with suppress(settlement_payouts.NothingToPay, settlement_payouts.StillOpen):
+        settlement_payouts.pay_now(account, actor=actor, clock=clock)
 
 
 @database.atomic

@@ -85,18 +85,53 @@ def change(
     :raises RailUnavailable: the bank can't be asked now; nothing was stored
     :raises InvalidState: it is the settlement account already, or not in a currency of the business
     """
+    currency, wanted = _asked(business, bank_code, account_number)
+    return _open(business, currency, wanted, user=user, actor=actor, now=now)
+
+
+def take_first(
+    business: Business, *, bank_code: str, account_number: str, actor: Actor, now: datetime
+) -> SettlementAccount:
+    """Return the settlement account in a bank's currency. Without one, the given account becomes it at once, in the sandbox.
+
+    Calls the bank, so call it outside a database transaction.
+
+    :raises UnknownBeneficiary: the bank has no such account; nothing was stored
+    :raises RailUnavailable: the bank can't be asked now; nothing was stored
+    :raises InvalidState: it is not in a currency of the business, or a change waits for another owner
+    """
+    currency, wanted = _asked(business, bank_code, account_number)
+    with database.atomic():
+        account = lock_or_open(business, currency, now=now)
+        if account.is_set:
+            return account
+        if open_change_of(account) is not None:
+            raise NeedsAnotherOwner
+        opened = SettlementAccountChange.objects.create(
+            id=new_id(now),
+            account=account,
+            **wanted,
+            state=State.APPLIED,
+            needs_second_owner=False,
+            created_at=now,
+            applies_at=now,
+            decided_at=now,
+        )
+        _apply(opened, account, actor=actor, now=now)
+    return account
+
+
+def _asked(business: Business, bank_code: str, account_number: str) -> tuple[str, dict[str, str]]:
+    """Ask the bank for the holder's name of an account. Returns its currency, and its columns."""
     bank = banks.find(bank_code)
     if bank is None or bank.currency not in business.currencies:
         raise InvalidState("Choose a bank in a currency of your business.")
     name = name_enquiries.account_name(business=business, bank_code=bank.code, account_number=account_number)
-    return _open(
-        business,
-        bank.currency,
-        {"bank_code": bank.code, "account_number": account_number, "account_name": name[:255]},
-        user=user,
-        actor=actor,
-        now=now,
-    )
+    return bank.currency, {
+        "bank_code": bank.code,
+        "account_number": account_number,
+        "account_name": name[:255],
+    }
 
 
 @database.atomic

@@ -1,6 +1,7 @@
 """Emails to owners about their settlement account. The page shows the same, so that a lost email loses nothing."""
 
 from collections.abc import Iterable
+from typing import cast
 
 import structlog
 from django.conf import settings
@@ -8,7 +9,7 @@ from django.conf import settings
 from kit import mail
 from kit.money.money import money
 from kit.text.display_names import mailed, mailed_address
-from merchants.models import Business, Member
+from merchants.models import Business, Member, User
 from merchants.people import notifications
 from payments.models import SettlementAccount, SettlementAccountChange, SettlementPayout
 
@@ -23,7 +24,7 @@ def mail_change(change: SettlementAccountChange) -> None:
         Member.objects.active(business, [Member.Role.OWNER]).addresses(),  # about security: always
         f"Settlement account of {mailed(business.name)} is about to change",
         "payments/settlement_account/change.txt",
-        maker=mailed_address(change.made_by.email),
+        maker=mailed_address(cast("User", change.made_by).email),
         bank=change.bank_name,
         account_number=change.account_number,
         account_name=mailed(change.account_name),

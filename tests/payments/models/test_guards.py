@@ -424,6 +424,7 @@ ACCOUNT_BREAKERS = {
     "pauses_of_settlement_payouts_have_a_reason": (SettlementAccount, {"paused_at": MOMENT}),
     "one_open_change_of_settlement_account": (SettlementAccountChange, {}),
     "only_decided_changes_of_accounts_have_decided_at": (SettlementAccountChange, {"decided_at": MOMENT}),
+    "waiting_changes_of_accounts_have_makers": (SettlementAccountChange, {"made_by": None}),
     "settlement_accounts_change_after_their_wait": (
         SettlementAccountChange,
         {"state": "applied", "decided_at": MOMENT - timedelta(hours=1)},

@@ -2324,6 +2324,7 @@ AdvanceDayRequest = TypedDict(
     "AdvanceDayRequest",
     {
         "day": "Required[Literal[\"pending\", \"approved\", \"released\", \"rejected\"]]",
+        "settlement_account": "FirstSettlementAccountRequest",
     },
     total=False,
 )
@@ -2588,6 +2589,15 @@ ExamRequest = TypedDict(
         "target": "Required[ExamTarget]",
         "listener": "str",
         "endpoint_id": "str",
+    },
+    total=False,
+)
+
+FirstSettlementAccountRequest = TypedDict(
+    "FirstSettlementAccountRequest",
+    {
+        "account_number": "Required[str]",
+        "bank_code": "Required[str]",
     },
     total=False,
 )

@@ -493,9 +493,17 @@ class Sandbox(Resource):
         """Have the next attempt of a waiting event made now. Repeat the call to make all eight."""
         return self._post(models.EventRecord, ADVANCE, {"event": event_id}, is_repeatable=False)
 
-    def close_day(self, state: str = "released") -> models.ClosedDay:
-        """Settle everything that has no batch, and move the new batches to `pending`, `approved`, `released` or `rejected`."""
-        return self._post(models.ClosedDay, ADVANCE, {"day": state}, is_repeatable=False)
+    def close_day(
+        self,
+        state: str = "released",
+        settlement_account: models.FirstSettlementAccountRequest | None = None,
+    ) -> models.ClosedDay:
+        """Settle everything that has no batch, and move the new batches to `pending`, `approved`, `released` or `rejected`.
+
+        `settlement_account`: pay out what was released. It becomes your settlement account if you have none.
+        """
+        wanted = {"day": state} | ({"settlement_account": settlement_account} if settlement_account else {})
+        return self._post(models.ClosedDay, ADVANCE, wanted, is_repeatable=False)
 
     def return_reserve(self, settlement_id: str) -> models.ClosedDay:
         """Return what is held of a released settlement to your wallet, as if its days were over."""

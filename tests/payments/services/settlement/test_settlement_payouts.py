@@ -11,9 +11,11 @@ from django.utils import timezone
 from freezegun import freeze_time
 
 from ledger import services as ledger
+from ledger.invariants import check
 from merchants.models import AuditEntry
 from merchants.people.audit import Actor
 from payments.api import request_types
+from payments.invariants.registry import INVARIANTS
 from payments.models import (
     Beneficiary,
     Holiday,
@@ -47,6 +49,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 FRIDAY = datetime(2026, 11, 27, 9, tzinfo=UTC)
 OWNER = Actor(name="ada@example.com")
+RELEASED_TO = {
+    "day": "released",
+    "settlement_account": {"account_number": "0123456789", "bank_code": "058"},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -533,6 +539,41 @@ class TestApi:
 
         assert answer["batches"][0]["payout_reference"].startswith("settlement_")
         assert {"currency": "NGN", "available": 0, "pending": 0} in answer["balance"]
+
+    def test_pays_to_the_first_account_that_the_sandbox_takes(self, api, business):
+        api.post("/api/payments", orders.card_payment(amount=100_000))
+
+        answer = api.post("/api/sandbox/advance", RELEASED_TO)
+
+        assert answer.json()["batches"][0]["payout_reference"].startswith("settlement_")
+        account = SettlementAccount.objects.get()
+        assert (account.account_number, account.pays, account.is_set) == ("0123456789", "never", True)
+        assert api.post("/api/sandbox/advance", RELEASED_TO).status_code == 200  # nothing is left
+        assert [each.invariant.name for each in check(INVARIANTS) if not each.holds] == []
+
+    def test_sandbox_leaves_an_account_that_owners_have_set(self, api, business):
+        settlement_account(business, account_number="9876543210", pays="never")
+        api.post("/api/payments", orders.card_payment(amount=100_000))
+
+        api.post("/api/sandbox/advance", RELEASED_TO)
+
+        assert SettlementPayout.objects.get().payout.account_number == "9876543210"
+
+    def test_sandbox_takes_no_account_while_one_waits_for_another_owner(self, api, business):
+        owner = MemberFactory(business=business, role="owner").user
+        waiting_account(business, made_by=owner, needs_second_owner=True)
+
+        answer = api.post("/api/sandbox/advance", RELEASED_TO)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "invalid_state")
+        assert not SettlementAccount.objects.get().is_set
+
+    @pytest.mark.parametrize("day", ["pending", "approved"])
+    def test_sandbox_pays_only_what_is_released(self, api, day):
+        answer = api.post("/api/sandbox/advance", RELEASED_TO | {"day": day})
+
+        assert answer.status_code == 400
+        assert not SettlementAccount.objects.exists()
 
     def test_keeps_the_prefix_of_its_references(self, api):
         answer = api.post("/api/payments", orders.payout(reference="settlement_1"))
