@@ -148,7 +148,7 @@ class TestMirror:
         released(business)
         reserves.return_due(now=in_days(31))
         assert "changes_of_reserves_are_mirrored" in broken()
-        migration = import_module("payments.migrations.0066_mirror_reserves")
+        migration = import_module("payments.migrations.0067_mirror_reserves")
 
         for _ in range(2):
             migration.mirror(apps, SimpleNamespace(connection=connection))

@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [
         ("ledger", "0018_validate_mirrors"),
-        ("payments", "0065_validate_pairs_of_journals"),
+        ("payments", "0066_accounts_for_refunds"),
     ]
 
     operations = [

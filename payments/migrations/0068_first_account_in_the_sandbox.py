@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ("payments", "0066_mirror_reserves"),
+        ("payments", "0067_mirror_reserves"),
     ]
 
     operations = [
