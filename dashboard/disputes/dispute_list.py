@@ -52,7 +52,7 @@ NOT_URGENT = Value(timedelta(days=-1), DurationField())  # a constant, so that a
 class DisputeFilter(ListRows, PeriodFilter):
     """Search, status, stage, reason, deadline and days."""
 
-    sums_are = "disputed"
+    sums_are, are_disjoint = "disputed", True
 
     q = PastedField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(

@@ -35,11 +35,11 @@ def counts_of(
     bounded = {name for name, each in wanted.items() if rows.is_scan(**each)}
     limit = scan_limit(rows.newest(), order) if bounded else None
     if limit is None:
-        return count_each(parts)
+        return count_each(parts, are_disjoint=rows.are_disjoint)
     if SHOWN in bounded and PAGES_BEFORE in parts:
         bounded.add(PAGES_BEFORE)
     among_newest = order.within(order.position(limit), is_older=True)
     for name in bounded:
         parts[name] = [source.filter(among_newest) for source in parts[name]]
-    counts = count_each(parts)
+    counts = count_each(parts, are_disjoint=rows.are_disjoint)
     return counts | {name: replace(counts[name], is_exact=False) for name in bounded}

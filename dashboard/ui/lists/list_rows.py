@@ -14,6 +14,7 @@ class ListRows:
     """The rows that a valid filter finds. `instead` replaces values of the filter, as tabs do."""
 
     sums_are = ""  # such as "succeeded"
+    are_disjoint = False  # whether no row is in two of the sources, which makes counting cheaper
 
     def sources(self, **instead: str) -> Sequence[Rows]:
         """Return the matching rows, as querysets with an index each."""

@@ -69,28 +69,40 @@ class ListTotals:
         return f"{self.position} of {self.count} {self.named}{sums}{outcome}"
 
 
-def count_each(parts: Mapping[str, Sources], *, most: int = MOST_COUNTED) -> dict[str, Count]:
+def count_each(
+    parts: Mapping[str, Sources], *, most: int = MOST_COUNTED, are_disjoint: bool = False
+) -> dict[str, Count]:
     """Count each part in one statement. A part is the union of querysets with an index each.
 
     Filters of a part must be carried by an index, or bounded otherwise: the limit bounds the matches, not the
-    rows that an index finds and a filter then rejects.
+    rows that an index finds and a filter then rejects. Parts with the same rows, such as a tab that is shown, are
+    counted once. Querysets that have no row in common (`are_disjoint`) cost no search for such rows.
     """
     counts = {name: Count(0) for name in parts}
-    columns, parameters, counted = [], [], []
+    names: dict[tuple[str, tuple[Any, ...]], list[str]] = {}  # by statement and parameters
     for name, sources in parts.items():
-        selects = [each for each in (_select(source, most) for source in sources) if each]
-        if not selects:
-            continue
-        together = " UNION ".join(f"SELECT * FROM ({sql}) part" for sql, _ in selects)  # noqa: S608
-        columns.append(f"(SELECT count(*) FROM ({together}) counted)")  # noqa: S608
-        parameters += [each for _, values in selects for each in values]
-        counted.append(name)
-    if counted:
+        if statement := _counting(sources, most, are_disjoint=are_disjoint):
+            names.setdefault(statement, []).append(name)
+    if names:
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {', '.join(columns)}", parameters)
-            for name, number in zip(counted, cursor.fetchone(), strict=True):
-                counts[name] = Count(min(number, most), number <= most)
+            cursor.execute(
+                f"SELECT {', '.join(sql for sql, _ in names)}",
+                [each for _, values in names for each in values],
+            )
+            for alike, number in zip(names.values(), cursor.fetchone(), strict=True):
+                counts |= dict.fromkeys(alike, Count(min(number, most), number <= most))
     return counts
+
+
+def _counting(sources: Sources, most: int, *, are_disjoint: bool) -> tuple[str, tuple[Any, ...]] | None:
+    """Return the statement that counts the rows in any of the sources up to the limit; None if nothing can match."""
+    selects = [each for each in (_select(source, most) for source in sources) if each]
+    if not selects:
+        return None
+    parts = (f"SELECT * FROM ({sql}) part" for sql, _ in selects)  # noqa: S608
+    together = (" UNION ALL " if are_disjoint else " UNION ").join(parts)
+    values = tuple(each for _, values in selects for each in values)
+    return f"(SELECT count(*) FROM (SELECT * FROM ({together}) found LIMIT {most + 1}) counted)", values  # noqa: S608
 
 
 def sums(sources: Sources, amount: Combinable) -> list[str]:

@@ -1,7 +1,9 @@
 """Counts and sums of lists."""
 
 import pytest
+from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from dashboard.ui.lists.list_totals import Count, ListTotals, count_each, sums
 from payments.models import Transaction
@@ -35,8 +37,24 @@ class TestCountEach:
         assert count_each({"both": [payments, payments.filter(status="success")]}) == {"both": Count(4)}
 
     @pytest.mark.parametrize(("most", "count"), [(4, Count(4)), (3, Count(3, is_exact=False))])
-    def test_stops_at_the_limit(self, payments, most, count):
-        assert count_each({"all": [payments]}, most=most) == {"all": count}
+    @pytest.mark.parametrize("are_disjoint", [True, False])
+    def test_stops_at_the_limit(self, payments, most, count, are_disjoint):
+        sources = [payments.filter(status="success"), payments.filter(status="failed")]
+
+        assert count_each({"all": sources}, most=most, are_disjoint=are_disjoint) == {"all": count}
+
+    def test_adds_sources_that_have_no_row_in_common(self, payments):
+        first = payments.order_by("pk")[0].pk
+        sources = [payments.filter(pk=first), payments.exclude(pk=first)]
+
+        assert count_each({"all": sources}, are_disjoint=True) == {"all": Count(4)}
+
+    def test_counts_parts_with_the_same_rows_once(self, payments):
+        with CaptureQueriesContext(connection) as captured:
+            counts = count_each({"tab": [payments], "shown": [payments.all()]})
+
+        assert counts == {"tab": Count(4), "shown": Count(4)}
+        assert captured[0]["sql"].count("count(*)") == 1
 
 
 def test_sums_each_currency(ada, now, payments):
