@@ -113,10 +113,17 @@ class Dispute(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["business", "-id"], name="disputes_newest_first"),
             models.Index(fields=["case_number"], name="disputes_by_case_number"),
-            models.Index(fields=["business", "status", "-id"], name="disputes_by_status"),
-            models.Index(fields=["business", "stage", "-id"], name="disputes_by_stage"),
+            # Columns after the id filter what the list of a page counts, without reading rows.
+            models.Index(
+                fields=["business", "-id", "status", "stage", "reason"], name="disputes_newest_filtered"
+            ),
+            models.Index(
+                fields=["business", "status", "-id", "stage", "reason"], name="disputes_of_status_filtered"
+            ),
+            models.Index(
+                fields=["business", "stage", "-id", "status", "reason"], name="disputes_of_stage_filtered"
+            ),
             models.Index(
                 fields=["respond_by"], condition=Q(status="needs_response"), name="disputes_to_answer"
             ),
@@ -136,9 +143,9 @@ class Dispute(models.Model):
                 name="disputes_of_answer_batch",
             ),
             models.Index(
-                fields=["business", "-id"],
+                fields=["business", "-id", "status", "stage", "currency", "amount"],
                 condition=Q(status__in=["needs_response", "under_review"]),
-                name="open_disputes_newest_first",
+                name="open_disputes_with_amounts",
             ),
             models.Index(
                 fields=["business", "respond_by"],
