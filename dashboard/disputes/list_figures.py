@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Count as CountRows
-from django.db.models import Q
+from django.db.models import Q, Sum
 from django.urls import reverse
 
 from dashboard.ui.charts import DAY
@@ -22,7 +22,7 @@ from dashboard.ui.figures import (
     change_of_rate,
     percent,
 )
-from dashboard.ui.lists.list_totals import MOST_COUNTED, Count
+from dashboard.ui.lists.list_totals import MOST_COUNTED
 from disputes.models import Dispute, DisputeQuerySet
 from kit.money.money import figures, money
 from kit.money.shares import per_mille, rounded_share
@@ -36,12 +36,15 @@ from payments.services.reporting.daily_totals import tallies
 
 WON_WITHIN, RATED = 90 * DAY, 30 * DAY  # each compared with as many days before
 FOR_THE_BUSINESS = [Status.WON, Status.WITHDRAWN]
+# Open disputes of a status, stage and currency: their number, and the sum of their amounts.
+OpenDisputes = tuple[str, str, str, int, int]
 
 
 def figures_of(business: Business, *, now: datetime) -> list[Figure]:
-    """Return the figures, or none without open and recent disputes. Reads a limited number of rows."""
+    """Return the figures, or none without open and recent disputes. Of those that ended, reads a limited number."""
     mine = Dispute.objects.of(business)
-    is_open = list(mine.open().values_list("status", "stage", "currency", "amount")[: MOST_COUNTED + 1])
+    groups = mine.open().values_list("status", "stage", "currency")
+    is_open: list[OpenDisputes] = list(groups.annotate(CountRows("pk"), Sum("amount")))
     begins = day_begins(now.astimezone(business.zone).date() + DAY - RATED, business.zone)
     numbers = _numbers(mine, begins, now=now)
     if not is_open and not numbers["ended"]:
@@ -79,27 +82,26 @@ def _card_payments(business: Business, begins: datetime, *, now: datetime) -> tu
     return found[True], found[False]
 
 
-def _sums(is_open: list[tuple[str, str, str, int]]) -> Iterator[Figure]:
+def _sums(is_open: Iterable[OpenDisputes]) -> Iterator[Figure]:
     waiting = [each for each in is_open if each[0] == Status.NEEDS_RESPONSE]
     held = [each for each in is_open if each[1] != Stage.INQUIRY]
-    address = f"{reverse('dashboard-disputes')}?status=needs_response"
-    yield _sum("Needs a response", waiting, address, len(is_open))
-    yield _sum("Held", held, reverse("dashboard-balance"), len(is_open))
+    yield _sum("Needs a response", waiting, f"{reverse('dashboard-disputes')}?status=needs_response")
+    yield _sum("Held", held, reverse("dashboard-balance"))
 
 
-def _sum(name: str, rows: list[tuple[str, str, str, int]], address: str, read: int) -> Figure:
-    """Return the sum by currency. It isn't known if more rows than are read are open."""
-    totals = Counter[str]()
-    for _, _, currency, amount in rows:
-        totals[currency] += amount
-    is_exact = read <= MOST_COUNTED
-    only = next(iter(totals)) if is_exact and len(totals) == 1 else ""
+def _sum(name: str, groups: Iterable[OpenDisputes], address: str) -> Figure:
+    """Return the sum by currency."""
+    number, totals = 0, Counter[str]()
+    for _, _, currency, count, amount in groups:
+        number += count
+        totals[currency] += int(amount)
+    only = next(iter(totals)) if len(totals) == 1 else ""
     sums = ", ".join(money(total, currency) for currency, total in sorted(totals.items())) or "None"
     return Figure(
         name=name,
         currency=only,
-        value=figures(totals[only], only) if only else sums if is_exact else f"More than {sums}",
-        note=counted(len(rows), "dispute") if is_exact else f"{Count(len(rows), is_exact=False)} disputes",
+        value=figures(totals[only], only) if only else sums,
+        note=counted(number, "dispute"),
         address=address,
         change=NO_PERIOD,
     )
