@@ -6,13 +6,15 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 from psycopg import Connection
 
 from benchmarks.dashboard_list_parts import read
 from benchmarks.figures import Figure, percentile, seconds_of
-from benchmarks.many_rows import DAYS, ID, copy_row, filling
+from benchmarks.many_rows import DAYS, ID, copy_row, filling, timed
+from dashboard.disputes.dispute_list import STATUSES
 from kit.time.time_ordered_ids import earliest_id
 from payments.models import Transaction
 from tests.dashboard.people import signed_in
@@ -30,6 +32,8 @@ def dispute_lists(url: str, client: Any, *, rows: int, turns: int) -> Iterator[F
     browser = signed_in(member.user, client=Client())  # type: ignore[no-untyped-call]
     with Connection.connect(url, autocommit=True) as connection:
         _fill(connection, rows)
+    with timed("days rolled up"):  # as each night
+        call_command("roll_up_days")
     reads: dict[str, Callable[[], Any]] = {
         name: partial(_read, client, target) for name, target in _targets().items()
     }
@@ -99,11 +103,14 @@ def _pages() -> dict[str, str]:
     queries = {
         "all": "",
         "all, far behind": f"before=-1+day%2C+0%3A00%3A00~{earliest_id(timezone.now() - timedelta(days=DAYS * 0.9))}",
-        "needs response": "status=needs_response",
-        "lost": "status=lost",
+        **{status: f"status={status}" for status in STATUSES},
         "of a stage": "stage=pre_arbitration",
+        "lost at a stage": "status=lost&stage=inquiry",
         "of a reason": "reason=fraudulent",
         "of a reason that none has": "reason=duplicate",
+        "lost for a reason": "status=lost&reason=fraudulent&stage=pre_arbitration",
+        "by deadline": f"due_before={timezone.localdate() + timedelta(days=2)}",
+        "of 30 days": "period=30d",
         "a search": "q=disputed-77",
     }
     return {f"page, {name}": f"{path}?{query}" for name, query in queries.items()}
