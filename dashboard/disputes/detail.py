@@ -13,6 +13,7 @@ from django.http import Http404
 from dashboard.disputes.convincing import SENTENCES, Tip, tips_for
 from dashboard.disputes.outcome import Outcome, outcome_of
 from dashboard.disputes.packet_parts import PacketPart, parts_of
+from dashboard.disputes.similar import with_similar
 from dashboard.disputes.timeline import timeline_of
 from dashboard.memberships import Membership
 from dashboard.transactions.related import (
@@ -23,10 +24,11 @@ from dashboard.transactions.related import (
     link_link,
     transaction_link,
 )
+from dashboard.ui.dispute_names import dispute_reason
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import Moment
 from disputes.models import Dispute
-from kit.money.money import money
+from kit.money.money import figures, money
 from payments.models import SettlementItem
 from payments.rules.dispute_words import Reason
 from webhooks.models import Delivery
@@ -51,19 +53,21 @@ class DisputeDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeFigure:
-    """A figure in minor units, with a note."""
+    """A figure with a note. An amount has a currency."""
 
     name: str
-    amount: int
+    value: str
     note: str
+    currency: str = ""
 
 
-def own_dispute(membership: Membership, dispute_id: UUID) -> Dispute:
-    """Return the business's dispute.
+def own_dispute(membership: Membership, dispute_id: UUID, *, now: datetime | None = None) -> Dispute:
+    """Return the business's dispute; at a time, with the numbers of similar ones that its page shows.
 
     :raises Http404: there is none, or it is another business's
     """
     found = Dispute.objects.of(membership.business).filter(pk=dispute_id)
+    found = with_similar(found, now=now) if now else found
     dispute: Dispute | None = (
         found.select_related("previous", "next", "answer_sending", "transaction__payment_link", *RELATED)
         .prefetch_related("steps", "evidence")
@@ -102,16 +106,34 @@ def can_accept(dispute: Dispute, *, now: datetime) -> bool:
 def _figures(dispute: Dispute) -> Iterator[DisputeFigure]:
     captured = dispute.transaction.amount_captured
     whole = "The whole payment" if dispute.amount == captured else f"Of {money(captured, dispute.currency)}"
-    yield DisputeFigure(name="Disputed", amount=dispute.amount, note=whole)
+    yield _amount(dispute, "Disputed", dispute.amount, whole)
     if not dispute.moves_money:
-        yield DisputeFigure(name="Held", amount=0, note="An inquiry moves no money")
-        return
-    if dispute.is_open:
-        yield DisputeFigure(name="Held", amount=dispute.amount, note="From your pending settlement")
+        yield _amount(dispute, "Held", 0, "An inquiry moves no money")
+    elif dispute.is_open:
+        yield _amount(dispute, "Held", dispute.amount, "From your pending settlement")
     else:
-        yield DisputeFigure(name="Came back", amount=dispute.outcome_amount or 0, note="To your settlement")
-        yield DisputeFigure(name="Lost", amount=dispute.amount_lost, note="To the cardholder")
-    yield DisputeFigure(name="Fee", amount=dispute.fee, note=_fee_note(dispute))
+        yield _amount(dispute, "Came back", dispute.outcome_amount or 0, "To your settlement")
+        yield _amount(dispute, "Lost", dispute.amount_lost, "To the cardholder")
+    if dispute.moves_money:
+        yield _amount(dispute, "Fee", dispute.fee, _fee_note(dispute))
+    if dispute.is_open:
+        yield from _similar(dispute)
+
+
+def _amount(dispute: Dispute, name: str, amount: int, note: str) -> DisputeFigure:
+    return DisputeFigure(
+        name=name, value=figures(amount, dispute.currency), note=note, currency=dispute.currency
+    )
+
+
+def _similar(dispute: Dispute) -> Iterator[DisputeFigure]:
+    """Yield how many disputes for the same reason were won, if any ended and the dispute was read with them."""
+    if ended := getattr(dispute, "similar_ended", 0):
+        yield DisputeFigure(
+            name="Similar, won",
+            value=f"{dispute.similar_won:,} of {ended:,}",
+            note=f"{dispute_reason(dispute.reason)}, last year",
+        )
 
 
 def _fee_note(dispute: Dispute) -> str:

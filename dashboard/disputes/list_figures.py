@@ -31,11 +31,10 @@ from kit.time.time_ordered_ids import earliest_id
 from kit.time.time_zones import day_begins
 from merchants.models import Business
 from payments.models import Transaction
-from payments.rules.dispute_words import OPEN, Stage, Status
+from payments.rules.dispute_words import FOR_THE_BUSINESS, OPEN, Stage, Status
 from payments.services.reporting.daily_totals import tallies
 
 WON_WITHIN, RATED = 90 * DAY, 30 * DAY  # each compared with as many days before
-FOR_THE_BUSINESS = [Status.WON, Status.WITHDRAWN]
 # Open disputes of a status, stage and currency: their number, and the sum of their amounts.
 OpenDisputes = tuple[str, str, str, int, int]
 

@@ -11,7 +11,7 @@ from disputes.models import Dispute
 from disputes.services import answer_files
 from disputes.services.rails import outbox
 from kit.money.money import money
-from payments.rules.dispute_words import Status
+from payments.rules.dispute_words import FOR_THE_BUSINESS, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _ended(dispute: Dispute) -> Outcome:
     fee = f" The fee of {_money(dispute, dispute.fee)} was given back." if _is_fee_returned(dispute) else ""
     if not dispute.moves_money:
         return Outcome(*_of_inquiry(dispute))
-    if dispute.status in (Status.WON, Status.WITHDRAWN):
+    if dispute.status in FOR_THE_BUSINESS:
         name = "You won this dispute" if dispute.status == Status.WON else "The dispute was withdrawn"
         name = f"{name} in part" if lost else name
         rest = f" The cardholder keeps {_money(dispute, lost)}." if lost else ""

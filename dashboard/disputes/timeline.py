@@ -8,7 +8,7 @@ from dashboard.ui.dispute_names import dispute_name, stage_name
 from dashboard.ui.timeline import BAD, GOOD, NEW, PLAIN, REQUESTED, WAIT, Mark, Moment
 from disputes.models import Dispute, DisputeEvidence, DisputeStep
 from kit.money.money import money, signed_money
-from payments.rules.dispute_words import Status
+from payments.rules.dispute_words import FOR_THE_BUSINESS, Status
 
 Kind = DisputeStep.Kind
 TITLES = {
@@ -25,7 +25,6 @@ MARKS = {
     Kind.LAST_QUARTER: WAIT,
     Kind.CORRECTED: GOOD,
 }
-GOOD_ENDS = (Status.WON, Status.WITHDRAWN)
 # Steps that members of the business or its keys take. Others are taken by staff, whose names stay ours.
 OF_THE_BUSINESS = (Kind.SUBMITTED, Kind.CLOSED)
 
@@ -60,7 +59,7 @@ def _title(dispute: Dispute, step: DisputeStep) -> str:
 
 def _mark(step: DisputeStep) -> Mark:
     if step.kind == Kind.CLOSED:
-        return GOOD if step.status in GOOD_ENDS else PLAIN if step.status == Status.ACCEPTED else BAD
+        return GOOD if step.status in FOR_THE_BUSINESS else PLAIN if step.status == Status.ACCEPTED else BAD
     return MARKS.get(Kind(step.kind), PLAIN)
 
 

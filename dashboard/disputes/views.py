@@ -69,7 +69,7 @@ def disputes_export(request: HttpRequest, membership: Membership, file_type: Fil
 )
 def dispute_page(request: HttpRequest, membership: Membership, dispute_id: UUID) -> HttpResponse:
     """Show a dispute. Its form adds a text or a file, removes one, and leads to the review of the answer."""
-    dispute = own_dispute(membership, dispute_id)
+    dispute = own_dispute(membership, dispute_id, now=clock.now())
     form = EvidenceForm(request.POST or None, request.FILES or None)
     if request.method == "POST":
         if "remove" in request.POST:

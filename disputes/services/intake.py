@@ -20,12 +20,10 @@ from kit.money.money import money
 from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
 from payments.models import InvalidState, Transaction
-from payments.rules.dispute_words import OPEN, STAGES, Status
+from payments.rules.dispute_words import FOR_THE_BUSINESS, OPEN, STAGES, Status
 from payments.services.intents import lock
 
 Why = DisputeReport.Why
-# How a stage ended, as far as the money goes: these don't contradict each other.
-FOR_THE_BUSINESS = {Status.WON, Status.WITHDRAWN}
 
 
 class BelongsElsewhere(InvalidState):

@@ -48,4 +48,6 @@ LONGEST_CASE_NUMBER = 64
 LONGEST_TEXT = 3_000  # characters of a text of evidence
 # The open ones. All others are final.
 OPEN = (Status.NEEDS_RESPONSE, Status.UNDER_REVIEW)
+# The final ones that give the business its money back. As far as the money goes, they don't contradict each other.
+FOR_THE_BUSINESS = (Status.WON, Status.WITHDRAWN)
 STAGES = tuple(Stage)

@@ -13,6 +13,7 @@ from disputes.models import AnswerSending, Dispute, DisputeFile
 from disputes.services import intake
 from disputes.services.answer_files import collect
 from disputes.services.report_files import account_of
+from kit.time.time_ordered_ids import earliest_id
 from merchants.models import Member
 from payments.models import Transaction
 from payments.rules.dispute_words import Reason, Stage, Status
@@ -57,6 +58,10 @@ def listed(browser, query):
         page = browser.get(f"{LIST}{address}").context["page"]
         found, address = [*found, *page.rows], page.older
     return found
+
+
+def row_of(dispute):
+    return {field.attname: getattr(dispute, field.attname) for field in Dispute._meta.concrete_fields}
 
 
 def viewer_of(dispute):
@@ -231,6 +236,28 @@ class TestPage:
         for text in ("6 days left", "You can respond once", "Receipt", "Chargeback opened", "Response due"):
             assert text in page, text
         assert dispute.transaction.reference in page
+
+    def test_says_how_many_similar_ones_were_won_last_year(self, api, other_api, browser, now):
+        for changes in (
+            {"status": Status.WON}, {"status": Status.WITHDRAWN}, {"status": Status.LOST},
+            {"status": Status.UNDER_REVIEW}, {"status": Status.WON, "reason": Reason.DUPLICATE},
+            {"status": Status.WON, "stage": Stage.INQUIRY},
+        ):  # fmt: skip
+            disputed(payment_of(api), **changes)
+        disputed(payment_of(other_api), status=Status.WON)
+        long_ago = earliest_id(now - timedelta(days=366))
+        dispute = disputed(payment_of(api))
+        Dispute.objects.bulk_create(
+            [Dispute(**{**row_of(disputed(payment_of(api))), "id": long_ago, "case_number": "CB-0"}
+                     | {"status": Status.WON, "resolved_at": now, "outcome_amount": 1})]
+        )  # fmt: skip
+
+        page = text_of(browser.get(page_of(dispute)))
+
+        assert re.search(r"Similar, won</dt>\s*<dd[^>]*>2 of 3</dd>\s*<dd[^>]*>Fraudulent, last year", page)
+
+    def test_compares_with_no_others_while_none_ended(self, browser, dispute):
+        assert "Similar, won" not in text_of(browser.get(page_of(dispute)))
 
     @pytest.mark.parametrize(
         ("changes", "said"),
