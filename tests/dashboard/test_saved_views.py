@@ -5,6 +5,7 @@ from django.db import connection
 
 from dashboard.models import SavedView
 from dashboard.saved_views.services import MOST, save
+from tests.addresses import MEMBERS, RULES
 from tests.racing import racers
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +63,20 @@ def test_invalid_values_save_nothing(browser, ada, changes):
 
 def test_only_known_lists_have_views(browser, ada):
     assert saved(browser, list="//evil.example").status_code == 404
+
+
+def test_every_list_that_offers_views_saves_them(browser, ada):
+    pages = [f"/{route}" for route in MEMBERS if "<" not in route and RULES[route].readers]
+    offered = {page: (browser.get(page).context or {}).get("views") for page in pages}
+
+    addresses = {
+        page: saved(browser, list=views.list, query="q=1")["Location"]
+        for page, views in offered.items()
+        if views
+    }
+
+    assert "/dashboard/disputes/" in addresses
+    assert addresses == {page: f"{page}?q=1" for page in addresses}
 
 
 def test_a_member_has_a_limited_number(browser, ada):

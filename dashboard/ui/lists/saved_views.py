@@ -16,8 +16,10 @@ from merchants.models import Member
 # The lists that have saved views, and the names of their URLs.
 LISTS = {
     "payments": "dashboard-payments",
+    "disputes": "dashboard-disputes",
     "payment-links": "dashboard-payment-links",
     "payouts": "dashboard-payouts",
+    "beneficiaries": "dashboard-beneficiaries",
     "virtual-accounts": "dashboard-virtual-accounts",
     "unapplied": "dashboard-unapplied",
     "deliveries": "dashboard-deliveries",
