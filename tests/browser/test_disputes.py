@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests import orders
 from tests.browser.people import press
-from tests.uploads import PDF, PNG
+from tests.uploads import JPEG, PDF, PNG
 
 pytestmark = pytest.mark.e2e
 
@@ -107,3 +107,20 @@ def test_evidence_is_removed_and_downloaded(owner, dispute, page):
         page.get_by_role("link", name="Download Slip 8842.png").click()
     [item] = of_api(owner, dispute)["evidence"]
     assert (item["name"], started.value.suggested_filename) == ("Slip 8842.png", f"{item['id']}.png")
+
+
+def test_photo_is_added_with_the_camera_of_a_phone(owner, dispute, page):
+    """Without `capture`, which skips the choice, phones offer the camera beside files for a field that takes photos."""
+    page.get_by_label("What it shows").select_option("delivery")
+    with page.expect_file_chooser() as opened:
+        page.get_by_label("Add a file or take a photo").click()
+    field = opened.value.element
+    assert {"image/jpeg", "image/png"} < set(field.get_attribute("accept").split(","))
+    assert field.get_attribute("capture") is None
+    opened.value.set_files({"name": "IMG_0417.jpg", "mimeType": "image/jpeg", "buffer": JPEG})
+    press(page, "Add to evidence")
+
+    expect(page.get_by_text("IMG_0417.jpg").first).to_be_visible()
+    assert fits(page)
+    [photo] = of_api(owner, dispute)["evidence"]
+    assert (photo["name"], photo["type"]) == ("IMG_0417.jpg", "image/jpeg")
