@@ -24,13 +24,13 @@ from dashboard.transactions.related import (
     link_link,
     transaction_link,
 )
-from dashboard.ui.dispute_names import dispute_reason
+from dashboard.ui.dispute_names import dispute_reason, stage_name
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import Moment
 from disputes.models import Dispute
 from kit.money.money import figures, money
 from payments.models import SettlementItem
-from payments.rules.dispute_words import Reason
+from payments.rules.dispute_words import STAGES, Reason, Stage
 from webhooks.models import Delivery
 
 RELATED = ("transaction__business", "transaction__challenge", "transaction__checkout__link")
@@ -117,6 +117,7 @@ def _figures(dispute: Dispute) -> Iterator[DisputeFigure]:
     if dispute.moves_money:
         yield _amount(dispute, "Fee", dispute.fee, _fee_note(dispute))
     if dispute.is_open:
+        yield _stage(dispute)
         yield from _similar(dispute)
 
 
@@ -124,6 +125,12 @@ def _amount(dispute: Dispute, name: str, amount: int, note: str) -> DisputeFigur
     return DisputeFigure(
         name=name, value=figures(amount, dispute.currency), note=note, currency=dispute.currency
     )
+
+
+def _stage(dispute: Dispute) -> DisputeFigure:
+    following = STAGES[STAGES.index(Stage(dispute.stage)) + 1 :]
+    note = f"Then {stage_name(following[0]).lower()}" if following else "The last one"
+    return DisputeFigure(name="Stage", value=stage_name(dispute.stage), note=note)
 
 
 def _similar(dispute: Dispute) -> Iterator[DisputeFigure]:

@@ -256,6 +256,13 @@ class TestPage:
 
         assert re.search(r"Similar, won</dt>\s*<dd[^>]*>2 of 3</dd>\s*<dd[^>]*>Fraudulent, last year", page)
 
+    @pytest.mark.parametrize(
+        ("stage", "said"),
+        [(Stage.CHARGEBACK, "Then pre-arbitration"), (Stage.ARBITRATION, "The last one")],
+    )
+    def test_says_which_stage_may_follow(self, api, browser, stage, said):
+        assert said in text_of(browser.get(page_of(disputed(payment_of(api), stage=stage))))
+
     def test_compares_with_no_others_while_none_ended(self, browser, dispute):
         assert "Similar, won" not in text_of(browser.get(page_of(dispute)))
 
