@@ -103,7 +103,7 @@ def _pages() -> dict[str, str]:
     queries = {
         "all": "",
         "all, far behind": f"before=-1+day%2C+0%3A00%3A00~{earliest_id(timezone.now() - timedelta(days=DAYS * 0.9))}",
-        **{status: f"status={status}" for status in STATUSES},
+        **{str(status): f"status={status}" for status in STATUSES},
         "of a stage": "stage=pre_arbitration",
         "lost at a stage": "status=lost&stage=inquiry",
         "of a reason": "reason=fraudulent",

@@ -135,10 +135,11 @@ def _stage(dispute: Dispute) -> DisputeFigure:
 
 def _similar(dispute: Dispute) -> Iterator[DisputeFigure]:
     """Yield how many disputes for the same reason were won, if any ended and the dispute was read with them."""
-    if ended := getattr(dispute, "similar_ended", 0):
+    ended, won = (getattr(dispute, name, 0) for name in ("similar_ended", "similar_won"))
+    if ended:
         yield DisputeFigure(
             name="Similar, won",
-            value=f"{dispute.similar_won:,} of {ended:,}",
+            value=f"{won:,} of {ended:,}",
             note=f"{dispute_reason(dispute.reason)}, last year",
         )
 
