@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from disputes.models import Dispute
 from merchants.models import Business
 from payments.models import (
     CardOperation,
@@ -19,8 +20,10 @@ from payments.models import (
     Transaction,
     TransactionQuerySet,
 )
+from payments.rules.dispute_words import FOR_THE_BUSINESS, Stage
 from virtual_accounts.models import UnappliedMoney
 
+NETTED = ("transaction", "operation", "dispute_step")  # one of them by each item of a batch
 Amounts = Counter[str]  # minor units by currency
 
 TAX = Fraction(75, 1000)  # on fees in NGN, which the machine agrees
@@ -106,8 +109,17 @@ class ExpectedBalances:
         return (
             sum(earned(payment) for payment in payments)
             - sum(refund.amount for refund in done)
+            - sum(self._disputed(currency))
             - sum(self._released_nets(currency))
         )
+
+    def _disputed(self, currency: str) -> list[int]:
+        """Return what each dispute takes: what is held or lost, and the fee unless it is won."""
+        disputes = Dispute.objects.filter(business=self.business, currency=currency)
+        return [
+            each.amount - (each.outcome_amount or 0) + (0 if each.status in FOR_THE_BUSINESS else each.fee)
+            for each in disputes.exclude(stage=Stage.INQUIRY)
+        ]
 
     def covers(self, amount: int, currency: str) -> bool:
         """Return whether the wallet covers a payout of `amount`, after the amount owed for refunds."""
@@ -140,7 +152,7 @@ class ExpectedBalances:
         # A batch is created after those whose debts it brings forward.
         batches = SettlementBatch.objects.filter(business=self.business, currency=currency).order_by("id")
         for batch in batches.exclude(state="rejected"):
-            left = sum(item_net(item) for item in batch.items.select_related("transaction", "operation"))
+            left = sum(item_net(item) for item in batch.items.select_related(*NETTED))
             left -= sum(owed[one] for one in batch.brought.values_list("pk", flat=True))
             owed[batch.pk] = max(-left, 0)
             if batch.state == "released":
@@ -165,4 +177,6 @@ def taken_for(payout: Transaction) -> int:
 
 
 def item_net(item: SettlementItem) -> int:
+    if item.dispute_step is not None:
+        return -item.dispute_step.taken - item.dispute_step.fee
     return -item.operation.amount if item.operation is not None else earned(item.transaction)

@@ -20,6 +20,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from rest_framework.exceptions import ValidationError
 
 from cash.models import Break, Match
+from disputes.models import Dispute, DisputeReport
 from kit.api.errors import Problem
 from kit.db import clock as clocks
 from ledger.invariants import check
@@ -46,6 +47,7 @@ from payments.models import (
     Transition,
 )
 from payments.rails.sandbox import SandboxAcquirer, SandboxBank
+from payments.rules.dispute_words import OPEN
 from payments.rules.fees import Flow, default_rule
 from payments.services import cancellations, expiry, fee_rules, return_matching
 from payments.services.cards import captures, challenges
@@ -70,6 +72,7 @@ from payout_batches.models import PayoutBatch, PayoutBatchItem
 from tests import orders
 from tests.factories import BusinessFactory, UserFactory
 from tests.payments.cash_rules import FAULTS, CashRules
+from tests.payments.dispute_rules import DISPUTE_FEES, DisputeRules
 from tests.payments.expected_balances import ExpectedBalances
 from tests.payments.payout_rules import PayoutRules
 from tests.reserves import agree
@@ -103,7 +106,7 @@ AT_ANY_TIME = [one for one in INVARIANTS if one not in expected_lines.INVARIANTS
 REFUSALS = (Problem, ValidationError, InvalidSettings, challenges.ChallengeClosed, challenges.WrongInput)
 
 
-class Money(PayoutRules, CashRules):
+class Money(PayoutRules, CashRules, DisputeRules):
     """Two businesses and all events that move their money. The expected balances are computed separately."""
 
     def __init__(self) -> None:
@@ -146,6 +149,7 @@ class Money(PayoutRules, CashRules):
         self.tax_fees()
         self.begin_payouts()
         self.begin_cash()
+        self.begin_disputes()
         fill_wallet(self.business, 400_000, bank_account=self.bank)
         self.expected.topped_up["NGN"] += 400_000
         self.dynamic = {one: self.open_account(orders.dynamic_account(currency=one)) for one in CURRENCIES}
@@ -532,7 +536,10 @@ class Money(PayoutRules, CashRules):
     def switch_four_eyes_to(self, *, is_on: bool) -> None:
         self.settings.disable()
         self.settings = override_settings(
-            PAYOUT_REQUIRES_BALANCE=True, PAYOUT_BATCH_RATE=1_000_000, FOUR_EYES=is_on
+            PAYOUT_REQUIRES_BALANCE=True,
+            PAYOUT_BATCH_RATE=1_000_000,
+            DISPUTE_FEES=DISPUTE_FEES,
+            FOUR_EYES=is_on,
         )
         self.settings.enable()
 
@@ -625,6 +632,8 @@ class Money(PayoutRules, CashRules):
         for money in open_suspense():
             if money.amount <= 10**16:
                 expected[money.currency] += money.amount
+        for report in DisputeReport.objects.unmatched().exclude(amount_in_suspense=0):
+            expected[report.currency] += report.amount_in_suspense
         held = Account.objects.filter(kind=Kind.SUSPENSE).values_list("currency", "balance")
         assert {currency: balance for currency, balance in held if balance} == dict(expected)
 
@@ -695,6 +704,7 @@ FINAL: dict[str, Callable[[], Iterable[tuple[object, ...]]]] = {
     "approval": lambda: PayoutApproval.objects.exclude(state="waiting").values_list(
         "pk", "state", "digest", "needed", "decided_at"
     ),
+    "dispute": lambda: Dispute.objects.exclude(status__in=OPEN).values_list("pk", "status", "resolved_at"),
     "break": lambda: Break.objects.exclude(ended_at=None).values_list("pk", "ended_at", "ended_by"),
     "journal": lambda: Journal.objects.values_list("pk", "code", "currency", "business", "at"),
     "unclaimed transfer": lambda: UnclaimedTransfer.objects.exclude(resolved_at=None).values_list(
@@ -708,7 +718,7 @@ def everything() -> list[object]:
     kept = (
         Transaction, CardOperation, PayoutReturn, SettlementBatch, UnappliedMoney, UnclaimedTransfer, Session, Posting,
         ReserveHold, Journal, Break, Match, PayoutBatch, PayoutBatchItem, PayoutApproval, PayoutApprovalGrant,
-        PayoutControlsChange,
+        PayoutControlsChange, Dispute, DisputeReport,
     )  # fmt: skip
     return [row for model in kept for row in model.objects.order_by("pk").values_list()]
 
