@@ -34,6 +34,7 @@ from payments.rules.status_names import (
     settlement_name,
     unapplied_name,
 )
+from payments.services.transfers import awaited_returns
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 from webhooks.models import Delivery
 
@@ -228,14 +229,14 @@ def _refunds(business: Business, found: Found, key: UUID | None) -> Iterator[Hit
 
 def _unapplied(business: Business, found: Found, key: UUID | None) -> Iterator[Hit]:
     held = UnappliedMoney.objects.filter(business=business).select_related("transfer")
-    for row in _newest_first(held, _keys(found, Kind.UNAPPLIED, key)):
+    for row in awaited_returns.mark(_newest_first(held, _keys(found, Kind.UNAPPLIED, key))):
         yield Hit(
             address=reverse("dashboard-unapplied-item", args=[row.pk]),
             title=row.transfer.sender_name,
             text=f"to {row.transfer.number_id}",
             amount=money(row.amount, row.currency),
-            status=UNAPPLIED_STYLES[row.state],
-            status_name=unapplied_name(row.state),
+            status=UNAPPLIED_STYLES[row.shown_state],
+            status_name=unapplied_name(row.shown_state),
             row=row,
             at=row.created_at,
         )

@@ -34,11 +34,12 @@ from payments.rules.business_days import business_day
 from payments.rules.status_names import (
     LINK_NAMES,
     STATUS_NAMES,
-    UNAPPLIED_NAMES,
     UNAPPLIED_STYLES,
     settlement_name,
     status_name,
+    unapplied_name,
 )
+from payments.services.transfers import awaited_returns
 from virtual_accounts.models import Session, Transfer, UnappliedMoney
 from webhooks.models import Delivery, event_name
 
@@ -81,7 +82,7 @@ def unapplied_of(transaction: Transaction) -> list[UnappliedMoney]:
         )
     held = UnappliedMoney.objects.filter(meant, business=transaction.business_id).with_payment_reference()
     newest = held.select_related("transfer").order_by("-pk")[:MOST_UNAPPLIED]
-    return [each for each in newest if each.payment_reference == transaction.reference]
+    return awaited_returns.mark(each for each in newest if each.payment_reference == transaction.reference)
 
 
 def related_objects(
@@ -117,8 +118,8 @@ def _unapplied(money_held: UnappliedMoney) -> RelatedObject:
         name="Unapplied transfer",
         text=money(money_held.amount, money_held.currency),
         address=reverse("dashboard-unapplied-item", args=[money_held.pk]),
-        status=UNAPPLIED_STYLES[money_held.state],
-        status_name=UNAPPLIED_NAMES[money_held.state],
+        status=UNAPPLIED_STYLES[money_held.shown_state],
+        status_name=unapplied_name(money_held.shown_state),
     )
 
 

@@ -17,6 +17,7 @@ from payments.models import Beneficiary, Transaction
 from payments.services.payouts import beneficiaries
 from payments.services.payouts.beneficiaries import Verified
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
+from payments.services.transfers import awaited_returns
 from payments.services.transfers.return_destinations import Destination, sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney
 from webhooks.models import Delivery
@@ -50,6 +51,7 @@ class Receiver:
 def detail_of(money: UnappliedMoney) -> dict[str, Any]:
     """Return an unapplied transfer with what belongs to it, for a template."""
     transfer, payout = money.transfer, _payout(money)
+    awaited_returns.mark([money])
     return {
         "money": money,
         "transfer": transfer,
@@ -57,6 +59,7 @@ def detail_of(money: UnappliedMoney) -> dict[str, Any]:
         "difference": money.amount - transfer.session.expected_amount if transfer.session else 0,
         "sender_bank": banks.name_of(transfer.sender_bank_code) or transfer.sender_bank_code,
         "is_sender_known": sender_of(transfer) is not None,
+        "is_return_first": bool(transfer.sender),
         "payout": payout,
         "payout_bank": banks.name_of(payout.bank_code) if payout else "",
         "payment": _payment(money),

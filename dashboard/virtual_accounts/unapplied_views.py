@@ -26,6 +26,7 @@ from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.models import Transaction
 from payments.services.payouts.makers import Maker
+from payments.services.transfers import awaited_returns
 from payments.services.transfers import unapplied_decisions as decisions
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied_queries
@@ -43,7 +44,7 @@ def unapplied_page(request: HttpRequest, membership: Membership) -> HttpResponse
     form = UnappliedFilter(request.GET, business=membership.business)
 
     def with_reasons(context: dict[str, Any]) -> dict[str, Any]:
-        found = context["page"].rows
+        found = awaited_returns.mark(context["page"].rows)
         return {"rows": [(each, SHORT_REASONS[Transfer.Reason(each.transfer.reason)]) for each in found]}
 
     template = "dashboard/virtual_accounts/unapplied.html"

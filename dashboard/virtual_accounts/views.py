@@ -6,6 +6,7 @@ import secrets
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from rest_framework.exceptions import ValidationError
@@ -20,7 +21,7 @@ from kit.api.errors import Problem
 from kit.db import clock
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
-from payments.services.transfers import account_deactivation
+from payments.services.transfers import account_deactivation, awaited_returns
 from virtual_accounts.models import Session, Transfer, UnappliedMoney, VirtualAccount
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
@@ -43,16 +44,22 @@ def account_page(request: HttpRequest, membership: Membership, account_id: UUID)
     """Show an account with its latest sessions and transfers."""
     account = _own(membership, account_id)
     sessions = Session.objects.filter(account=account).select_related("payment").order_by("-id")
-    transfers = Transfer.objects.filter(account=account).select_related("session__payment", "unapplied")
+    transfers = list(_newest_transfers(account))
+    awaited_returns.mark(each.unapplied for each in transfers if each.is_unapplied)
     context = {
         "membership": membership,
         "account": account,
         "sessions": sessions[:SHOWN],
-        "transfers": transfers.order_by("-id")[:SHOWN],
+        "transfers": transfers,
         "most_shown": SHOWN,
         "related": list(origin_of(account.business, account.pk, action=_creation(account))),
     }
     return render(request, "dashboard/virtual_accounts/account.html", context)
+
+
+def _newest_transfers(account: VirtualAccount) -> QuerySet[Transfer]:
+    found = Transfer.objects.filter(account=account).select_related("session__payment", "unapplied")
+    return found.order_by("-id")[:SHOWN]
 
 
 def _creation(account: VirtualAccount) -> MembersAction:

@@ -54,7 +54,7 @@ _BY_CODE = {
     ),
     outcomes.MISMATCH_CODE: Advice(
         "Another amount arrived than the payment expected.",
-        "The payment stays failed. Decide about the money that arrived, or send a link for what is missing.",
+        "The payment stays failed. If the customer still wants to pay, send a new link.",
     ),
     outcomes.VOIDED.code: Advice(
         "You voided the payment.", "Nothing was paid. Send a new link if it was a mistake."

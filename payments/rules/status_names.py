@@ -27,8 +27,8 @@ SETTLEMENT_NAMES = {
 LINK_NAMES = {"active": "Active", "used_up": "Used up", "inactive": "Inactive", "expired": "Expired"}
 # An unapplied transfer waits for a decision.
 UNAPPLIED_NAMES = {"open": "Needs review", "returned": "Returned", "credited": "Credited"}
-# Which statuses its states look like.
-UNAPPLIED_STYLES = {"open": "needs_review", "returned": "reversed", "credited": "done"}
+# Which statuses its states look like. A return that another member has yet to approve is `approval` on pages.
+UNAPPLIED_STYLES = {"open": "needs_review", "returned": "reversed", "credited": "done", "approval": "pending"}
 # Failures with a name of their own, by response code.
 FAILURE_NAMES = {"20013": STATUS_NAMES["mismatch"], "20068": STATUS_NAMES["expired"]}
 # The API's summaries that pages say in other words.
@@ -91,5 +91,5 @@ def settlement_name(state: str) -> str:
 
 
 def unapplied_name(state: str) -> str:
-    """Return the name of an unapplied transfer's state."""
-    return UNAPPLIED_NAMES[state]
+    """Return the name of an unapplied transfer's state, or of `approval`."""
+    return "Awaiting approval" if state == "approval" else UNAPPLIED_NAMES[state]

@@ -1,5 +1,6 @@
 """Unapplied money is listed, shown with the reason, and decided once."""
 
+import re
 from html import unescape
 
 import pytest
@@ -7,6 +8,7 @@ from django.core.management import call_command
 from django.db import IntegrityError
 from django.utils import timezone
 
+from dashboard.tasks import index_search
 from dashboard.virtual_accounts.unapplied_detail import WHY
 from dashboard.virtual_accounts.unapplied_list import SHORT_REASONS
 from ledger.services import balances
@@ -69,6 +71,27 @@ class TestPage:
             assert words in page
         assert "The amount didn&#x27;t match the payment, which failed." in page
         assert f"/dashboard/payments/{payment.pk}/" in page
+
+    def test_offers_to_return_first_if_the_sender_is_known(self, browser, ada, money):
+        nameless = mismatched_money(business=ada.business, now=timezone.now(), sender_name="")
+
+        for each, primary in ((money, "return"), (nameless, "credit")):
+            page = browser.get(f"{INBOX}{each.pk}/").content.decode()
+            assert re.findall(r'button--primary" type="submit" name="decision" value="(\w+)"', page) == [
+                primary
+            ]
+            is_first = page.index('value="return"') < page.index('value="credit"')
+            assert is_first == (primary == "return")
+
+    @pytest.mark.parametrize("form", [CREDIT, RETURN])
+    def test_payment_asks_for_no_decision_once_there_is_one(self, browser, money, form):
+        payment = money.transfer.session.payment
+        decide(browser, money, form)
+
+        page = browser.get(f"/dashboard/payments/{payment.pk}/").content.decode()
+
+        assert "Decide" not in page
+        assert "If the customer still wants to pay, send a new link." in page
 
     def test_payment_tells_what_became_of_its_transfer(self, browser, money):
         payment = money.transfer.session.payment
@@ -272,6 +295,23 @@ class TestReturnWithApproval:
         signed_in(checker).post(approval, {"decision": "approve"})
         payout.refresh_from_db()
         assert (payout.status, wallet(ada.business)) == ("success", 0)
+
+    def test_is_not_called_returned_before_the_approval(self, browser, ada, money):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        decide(browser, money, RETURN)
+        index_search()
+        payment, account = money.transfer.session.payment.pk, money.transfer.account_id
+
+        for address in (
+            f"{INBOX}{money.pk}/",
+            INBOX,
+            f"/dashboard/virtual-accounts/{account}/",
+            f"/dashboard/payments/{payment}/",
+            f"/dashboard/search/?q={money.transfer.bank_reference}",
+        ):
+            page = browser.get(address, follow=True).content.decode()
+            assert '<span class="status status--pending">Awaiting approval</span>' in page, address
+            assert '<span class="status status--reversed">Returned</span>' not in page, address
 
     def test_that_is_rejected_leaves_the_money_unapplied(self, browser, ada, money):
         PayoutControls.objects.create(business=ada.business, approval="always")

@@ -18,6 +18,7 @@ from virtual_accounts.models.sessions import Session
 UNKNOWN_SENDER = "Unknown sender"  # placeholder if the bank sends no sender's name
 # Members of a notification, as the bank names them.
 SENDER_ACCOUNT, SENDER_BANK = "sender_account_number", "sender_bank_code"
+AWAITS_APPROVAL = "approval"  # on pages: money whose return another member has yet to approve
 
 
 class Transfer(models.Model):
@@ -142,6 +143,7 @@ class UnappliedMoney(models.Model):
     decided_at = models.DateTimeField(null=True)
 
     payment_reference: str | None  # annotated by `with_payment_reference`
+    awaits_approval = False  # whether its return does; set by `awaited_returns.mark`
 
     objects: ClassVar = UnappliedMoneyQuerySet.as_manager()
 
@@ -171,6 +173,11 @@ class UnappliedMoney(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state == self.State.OPEN
+
+    @property
+    def shown_state(self) -> str:
+        """Return the state that pages name: a return that another member has yet to approve has not been made."""
+        return AWAITS_APPROVAL if self.awaits_approval else self.state
 
     @property
     def is_short(self) -> bool:
