@@ -14,7 +14,7 @@ from disputes.models import Dispute, DisputeReport
 from disputes.services import ledger_entries, moves
 from disputes.services.matching import Unmatched, find_payment
 from disputes.services.moves import Moved
-from disputes.services.reports import ReportedCase, digest, stored_case
+from disputes.services.reports import NETWORK_DEADLINE, ReportedCase, digest, stored_case
 from kit.db.prepared_statements import insert_if_absent
 from kit.money.money import money
 from kit.time.time_ordered_ids import new_id
@@ -36,15 +36,15 @@ def take(reported: ReportedCase, *, now: datetime) -> DisputeReport:
 
     An unmatched report is tried again: its payment may have succeeded meanwhile.
     """
-    mark = digest(reported.connector, reported.account, reported.values)
-    report = DisputeReport.objects.filter(digest=mark).first()
-    if report is not None and not report.is_open:
+    mark, report = _taken(DisputeReport.objects.all(), reported)
+    if report is not None and not report.is_open and not _adds_deadline(reported, report):
         return report
     try:
         transaction = lock(_payment_of(reported))
         # Another process may have taken the same meanwhile. Its rows are read under the lock.
-        report = DisputeReport.objects.select_for_update().filter(digest=mark).first()
+        mark, report = _taken(DisputeReport.objects.select_for_update(), reported)
         if report is not None and (not report.is_open or report.why == Why.CONTRADICTION):
+            _add_deadline(reported, report, now=now)
             return report
         dispute, moved = _apply(reported, transaction, now=now)
     except Unmatched as problem:
@@ -52,6 +52,32 @@ def take(reported: ReportedCase, *, now: datetime) -> DisputeReport:
     stored = _store(reported, mark, report, dispute, now=now)
     moves.book(moved)
     return stored
+
+
+def _taken(reports: QuerySet[DisputeReport], reported: ReportedCase) -> tuple[str, DisputeReport | None]:
+    """Return the key of a report, and the stored one with it.
+
+    A report that differs from a stored one only in the network's deadline is another report.
+    """
+    mark = digest(reported.connector, reported.account, reported.values)
+    first = reports.filter(digest=mark).first()
+    known = first.told.get(NETWORK_DEADLINE) if first is not None else None
+    if known is None or reported.told.get(NETWORK_DEADLINE, known) == known:
+        return mark, first
+    mark = digest(reported.connector, reported.account, reported.told)
+    return mark, reports.filter(digest=mark).first()
+
+
+def _adds_deadline(reported: ReportedCase, report: DisputeReport) -> bool:
+    """Return whether a report from before the network's deadline was stored is repeated with it, which no other has set."""
+    is_without = reported.network_due_at is not None and NETWORK_DEADLINE not in report.told
+    return is_without and report.dispute is not None and report.dispute.network_due_at is None
+
+
+def _add_deadline(reported: ReportedCase, report: DisputeReport, *, now: datetime) -> None:
+    """Store the network's deadline of such a report. The caller has locked the payment."""
+    if _adds_deadline(reported, report) and report.dispute is not None:
+        moves.note_network_deadline(report.dispute, reported.network_due_at, now=now)
 
 
 def take_unreadable(

@@ -11,6 +11,8 @@ from disputes.models import DisputeReport
 from kit.time.timestamps import timestamp
 from payments.rules.dispute_words import Reason, Stage, Status
 
+NETWORK_DEADLINE = "network_due_at"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedCase:
@@ -40,9 +42,9 @@ class ReportedCase:
     def told(self) -> dict[str, Any]:
         """Return the values as a report stores them.
 
-        The network's deadline isn't in its digest, so that reports from before it was stored aren't taken twice.
+        The network's deadline isn't among `values`, so that reports from before it was stored aren't taken twice.
         """
-        network = {"network_due_at": timestamp(self.network_due_at)} if self.network_due_at else {}
+        network = {NETWORK_DEADLINE: timestamp(self.network_due_at)} if self.network_due_at else {}
         return self.values | network
 
     @property

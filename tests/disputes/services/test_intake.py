@@ -215,6 +215,18 @@ class TestOrder:
         report = take(payment, respond_by=until)
 
         assert take(payment, respond_by=until, network_due_at=until + timedelta(days=1)) == report
+        assert Dispute.objects.get().network_due_at == until + timedelta(days=1)
+
+    def test_takes_another_deadline_of_the_network_alone(self, api):
+        payment, day = payment_of(api), timedelta(days=1)
+        until = timezone.now() + 5 * day
+        first = take(payment, respond_by=until, network_due_at=until + day)
+
+        second = take(payment, respond_by=until, network_due_at=until + 3 * day)
+        assert take(payment, respond_by=until, network_due_at=until + day) == first  # a replay
+        assert take(payment, respond_by=until, network_due_at=until + 3 * day) == second != first
+
+        assert Dispute.objects.get().network_due_at == until + 3 * day
 
 
 class TestUnmatched:
