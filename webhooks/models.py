@@ -160,7 +160,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def tried(self) -> EndpointQuerySet:
         """Return endpoints with an attempt that says whether they work: of test events only those that were delivered.
 
-        Of another URL than the first one, only a delivery since the change says so.
+        Of another URL than the first one, only an attempt that began after the change and delivered says so.
         """
         mine = Delivery.objects.filter(business=OuterRef("business"), endpoint_number=OuterRef("number"))
         attempted = mine.filter(Q(attempts_made__gt=0) | Q(manual_attempts__gt=0))
@@ -169,8 +169,8 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
             endpoint_number=OuterRef(OuterRef("number")),
             state=Delivery.State.DELIVERED,
         ).order_by("-created_at")[:NEWEST_DELIVERED]
-        since_change = Delivery.objects.filter(
-            pk__in=newest.values("pk"), delivered_at__gt=OuterRef("url_changed_at")
+        since_change = Attempt.objects.filter(
+            delivery__in=newest.values("pk"), error="", started_at__gt=OuterRef("url_changed_at")
         )
         return self.filter(
             Q(Exists(attempted.exclude(state=Delivery.State.TEST_FAILED)), url_changed_at=None)

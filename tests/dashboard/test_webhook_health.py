@@ -22,6 +22,7 @@ from tests.webhooks.rows import (
 )
 from webhooks.endpoints import outage_notices
 from webhooks.models import Delivery
+from webhooks.sending.results import AttemptResult, record_results
 
 pytestmark = pytest.mark.django_db
 
@@ -157,6 +158,20 @@ class TestState:
             text = shown(browser, page)
             assert "Not tried yet" in text, page
             assert not re.search("Healthy|Failing|has been failing", text), page
+
+    def test_is_not_tried_by_an_attempt_that_was_under_way_to_the_former_url(self, browser, ada, now):
+        make_delivery(make_endpoint(business=ada.business), at=now - timedelta(hours=1))
+        leased, started_at = acquire(at=now), clock.now()
+        change_url(browser)
+
+        ended_at = clock.now() + timedelta(seconds=5)
+        result = AttemptResult(
+            delivery=leased[0], exchange=DELIVERED, started_at=started_at, ended_at=ended_at, jitter=0.0
+        )
+        record_results([result])
+
+        for page in (WEBHOOKS, f"{WEBHOOKS}endpoints/", "/dashboard/"):
+            assert "Not tried yet" in shown(browser, page), page
 
     @pytest.mark.parametrize(("result", "state"), [(DELIVERED, "Healthy"), (FAILED, "Failing")])
     def test_is_known_again_after_an_attempt_at_another_url(self, browser, ada, now, result, state):
