@@ -62,7 +62,7 @@ class Proposal(models.Model):
         CHANGE_BANK_ACCOUNT = "change_bank_account", "Change a bank account of ours"
         AGREE_RISK_TERMS = "agree_risk_terms", "Agree risk terms"
         COLLECT_RESERVE = "collect_reserve", "Collect a debt from the reserve"  # the debt
-        LIFT_FREEZE = "lift_freeze", "Lift the freeze of payouts"  # the business
+        LIFT_FREEZE = "lift_freeze", "Lift the freeze of payouts"  # the freeze, by an id made of its business
         CLOSE_BUSINESS = "close_business", "Close a business"  # the business
         REOPEN_BUSINESS = "reopen_business", "Reopen a business"  # the business
         DECLARE_ACCOUNT = "declare_account", "Declare two accounts to be the same"  # the former account

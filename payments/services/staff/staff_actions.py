@@ -6,7 +6,7 @@ An action is a value, so it can be performed at once, or stored as a proposal an
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.module_loading import import_string
@@ -180,10 +180,10 @@ def lift_freeze(business: Business, *, reason: str) -> StaffAction:
     controls, frozen_at = payout_freezes.frozen_controls(business.pk)
     return StaffAction(
         kind=Action.LIFT_FREEZE,
-        target=business.pk,
+        target=uuid5(business.pk, "freeze"),  # not the business: a closing is proposed beside it
         business=business,
         reason=reason,
-        parameters={"name": business.name},
+        parameters={"id": str(business.pk), "name": business.name},
         made_about={"frozen_at": frozen_at.isoformat(), "frozen_because": controls.freeze_reason},
     )
 
@@ -283,7 +283,7 @@ def _lock_operation(action: StaffAction) -> StaffAction:
 
 
 def _lock_freeze(action: StaffAction) -> StaffAction:
-    payout_freezes.lock_frozen(action.target)
+    payout_freezes.lock_frozen(action.owner.pk)
     return lift_freeze(action.owner, reason=action.reason)
 
 

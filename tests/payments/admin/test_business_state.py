@@ -116,6 +116,23 @@ class TestClosing:
         post(person, ada.business, "reopen", reason="Cleared")
         assert "The freeze is lifted" in post(person, ada.business, "lift-freeze", reason="Cleared")
 
+    def test_is_proposed_beside_an_open_proposal_to_lift_the_freeze(self, ada, settings):
+        settings.FOUR_EYES = True
+        payout_freezes.freeze(ada.business, reason="Stolen key", actor=STAFF, now=timezone.now())
+        first, second = staff(), staff()
+        post(first, ada.business, "lift-freeze", reason="Key found")
+        assert "already an open proposal" in post(second, ada.business, "lift-freeze", reason="Again")
+
+        post(first, ada.business, "close", reason="Fraud")
+
+        closing = Proposal.objects.get(action=Proposal.Action.CLOSE_BUSINESS)
+        second.post(f"/admin/payments/proposal/{closing.pk}/confirm/")
+        assert not is_active(ada.business)
+        lifting = Proposal.objects.get(action=Proposal.Action.LIFT_FREEZE)
+        page = second.post(f"/admin/payments/proposal/{lifting.pk}/confirm/", follow=True).content.decode()
+        assert "This business is closed." in page
+        assert payout_freezes.is_frozen_business(ada.business.pk)
+
     def test_happens_once(self, ada):
         person = staff()
         post(person, ada.business, "close", reason="Fraud")
