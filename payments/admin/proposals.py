@@ -161,7 +161,7 @@ class ProposalAdmin(BulkDecisionAdmin):
         named = [
             f"{name.replace('_', ' ')}: {shown(value)}"
             for name, value in sorted(proposal.parameters.items())
-            if name != "legs"  # the meaning has their amounts as money
+            if name not in {"legs", "pair"}  # the meaning has their amounts as money
         ]
         return ", ".join(named) or NOTHING
 

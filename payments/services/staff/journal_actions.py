@@ -104,7 +104,8 @@ def draft_of(action: StaffAction | Proposal) -> Draft:
 
 def legs_of(action: StaffAction | Proposal) -> tuple[Leg, ...]:
     """Return the legs of a stored action. Those of the other business say so in a fourth value."""
-    return tuple(Leg(Kind(kind), *values) for kind, *values in action.parameters["legs"])
+    stored = action.parameters.get("pair") or action.parameters["legs"]
+    return tuple(Leg(Kind(kind), *values) for kind, *values in stored)
 
 
 def other_business_of(action: StaffAction | Proposal) -> Business | None:
@@ -154,14 +155,15 @@ def _action(kind: Proposal.Action, target: UUID, draft: Draft, about: dict[str, 
         currency=draft.currency,
         amount=draft.amount,
         reason=draft.text,
-        parameters={name: value for name, value in about.items() if value}
-        | {"legs": [_stored(leg) for leg in draft.legs]},
+        parameters={name: value for name, value in about.items() if value} | _stored(draft.legs),
         made_about=_made_about(draft),
     )
 
 
-def _stored(leg: Leg) -> list[Any]:
-    return [str(leg.kind), leg.name, leg.amount, *([True] if leg.of_other else [])]
+def _stored(legs: tuple[Leg, ...]) -> dict[str, Any]:
+    """Return legs as parameters. Those between two businesses are apart: a process of the release before finds none."""
+    stored = [[str(leg.kind), leg.name, leg.amount, *([True] if leg.of_other else [])] for leg in legs]
+    return {"legs": [], "pair": stored} if any(leg.of_other for leg in legs) else {"legs": stored}
 
 
 def _made_about(draft: Draft) -> MadeAbout:

@@ -145,6 +145,9 @@ class TestBooking:
 
         first.post(ADD, sent)
 
+        # A process of the release before, while a deployment replaces it, finds no legs and refuses the journal.
+        stored = Proposal.objects.get().parameters
+        assert (stored["legs"], len(stored["pair"])) == ([], 3)
         shown = second.get(f"/admin/payments/proposal/{Proposal.objects.get().pk}/change/").content.decode()
         assert "Credit wallet of the other business NGN 90.00." in shown
         assert f"The other business is {bisi.business.name}." in shown
