@@ -1,5 +1,7 @@
 """A new database, whose tables are created at once, beside one that every migration was applied to in turn."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.journeys.migrated_database import UNREAD, new_database
@@ -69,6 +71,14 @@ def test_differs_in_nothing_from_one_that_was_migrated_in_steps(tmp_path):
         assert schema(new) == schema(old)
         assert len(rows(new)["payments_holiday"]) == 29
         assert rows(new) == rows(old)
+
+
+def test_is_migrated_by_two_processes_at_once(tmp_path):
+    with new_database(tmp_path) as database, ThreadPoolExecutor(2) as processes:
+        ended = [each.result() for each in [processes.submit(database.migrate) for _ in range(2)]]
+
+        assert [(one.returncode, "Traceback" in one.stderr) for one in ended] == [(0, False)] * 2
+        assert len(rows(database)["payments_holiday"]) == 29
 
 
 def test_stays_empty_if_a_table_cannot_be_created(tmp_path):

@@ -4,10 +4,13 @@ It waits for locks briefly and retries, and one process migrates at a time. It r
 migration before the squash. The tables of a new one are created at once.
 """
 
+import fcntl
+import os
 import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +18,7 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.sqlite3 import base as sqlite3
 from django.db.migrations import Migration
 from psycopg import errors
 
@@ -65,7 +69,7 @@ class Command(TerminalCommand, migrate.Command):
             raise CommandError(_behind_the_squash(partly[0], connection))
         for one in range(1, TRIES + 1):
             try:
-                with _polite(), _alone():
+                with _polite(), _alone(connection):
                     if _migrates_all(options) and new_database.is_new(connection):
                         self._create_tables(connection, options["verbosity"])
                     super().handle(*args, **options)
@@ -126,16 +130,37 @@ def _polite() -> Iterator[None]:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Keep other processes from migrating the database meanwhile (PostgreSQL).
+def _alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Keep other processes from migrating the database meanwhile.
 
     It doesn't wait for the lock, because an index that is built concurrently waits for all who wait.
 
     :raises OperationalError: another process migrates it
     """
+    if isinstance(connection, sqlite3.DatabaseWrapper) and not connection.is_in_memory_db():
+        with _folder_locked(Path(connection.settings_dict["NAME"]).parent):
+            yield
+        return
     if postgresql.rows("SELECT pg_try_advisory_lock(%s)", [MIGRATES]) == [(False,)]:
         raise OperationalError("Another process migrates this database.") from errors.LockNotAvailable()
     try:
         yield
     finally:
         postgresql.rows("SELECT pg_advisory_unlock(%s)", [MIGRATES])
+
+
+@contextmanager
+def _folder_locked(folder: Path) -> Iterator[None]:
+    """Lock the folder of a SQLite database. Its file isn't opened here: closing that would end SQLite's own locks.
+
+    :raises OperationalError: another process has the lock
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OperationalError("Another process migrates this database.") from errors.LockNotAvailable()
+        yield
+    finally:
+        os.close(descriptor)
