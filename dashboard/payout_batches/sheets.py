@@ -148,6 +148,8 @@ class Row:
         }
 
     def _wrong_saved(self) -> str:
+        if self.values["name"] in self.saved:
+            return "This is the reference of one beneficiary and the name of another. Enter bank and account number below."
         if self.saved:
             references = " or ".join(self.saved[:MOST_REFERENCES])
             return f"You have saved {len(self.saved)} beneficiaries with this name. Enter the reference: {references}."

@@ -157,6 +157,22 @@ def test_row_may_name_a_saved_beneficiary_by_its_name_or_reference(browser, ada)
     assert set(PayoutBatchItem.objects.values_list("beneficiary", flat=True)) == {saved.pk}
 
 
+def test_reference_that_is_another_beneficiary_s_name_is_asked_about(browser, ada):
+    beneficiary_of(ada.business, reference="Lekki Power", account_number="0690213441")
+    beneficiary_of(ada.business, reference="lekki-1", name="Lekki Power", account_number="0690213442")
+    page = post(browser, "Beneficiary\tAmount\nLekki Power\t1,500.00\n").content.decode()
+
+    assert "This is the reference of one beneficiary and the name of another" in page
+    assert not PayoutBatch.objects.exists()
+
+
+def test_saved_beneficiary_is_named_in_another_case_with_accents(browser, ada):
+    saved = beneficiary_of(ada.business, reference="kano-1", name="Şadé Ọ̀ṣun Foods")
+    post(browser, f"Beneficiary\tAmount\n{saved.name.upper()}\t1,500.00\n")
+
+    assert list(PayoutBatchItem.objects.values_list("beneficiary", flat=True)) == [saved.pk]
+
+
 def test_saved_beneficiary_is_asked_about_never_guessed(browser, ada):
     for number, reference in enumerate(("kano-1", "kano-2")):
         beneficiary_of(ada.business, reference=reference, account_number=f"069021344{number}")

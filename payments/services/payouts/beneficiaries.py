@@ -3,6 +3,7 @@
 Each verification calls the bank, outside of every database transaction.
 """
 
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,8 +11,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction as database
-from django.db.models import Q
-from django.db.models.functions import Lower
 from rest_framework import status
 
 from kit import banks
@@ -267,17 +266,23 @@ def named_in(business: Business, requests: Iterable[Mapping[str, Any]]) -> dict[
 def references_by_name(business: Business, texts: Collection[str]) -> dict[str, list[str]]:
     """Return, for each text, the references of the beneficiaries that it may mean, in one query.
 
-    That is the one with this reference, or else those with this name, in any case.
+    That is the one with this reference, and those with this name in any case. Names are compared here, because SQLite's
+    lower case is that of ASCII.
     """
-    lowered = {text.lower() for text in texts}
-    named = Q(reference__in=texts) | Q(name__in=texts) | Q(lower_name__in=lowered)
-    own = Beneficiary.objects.of(business).annotate(lower_name=Lower("name")).filter(named).order_by("pk")
-    references: set[str] = set()
+    own = Beneficiary.objects.of(business).order_by("pk").values_list("reference", "name")
+    found: dict[str, list[str]] = {text: [] for text in texts}
     by_name: dict[str, list[str]] = {}
-    for each in own.only("reference", "name"):
-        references.add(each.reference)
-        by_name.setdefault(each.name.lower(), []).append(each.reference)
-    return {text: [text] if text in references else by_name.get(text.lower(), []) for text in texts}
+    for reference, name in own:
+        by_name.setdefault(_caseless(name), []).append(reference)
+        if reference in found:
+            found[reference].append(reference)
+    for text, references in found.items():
+        references += [each for each in by_name.get(_caseless(text), []) if each not in references]
+    return found
+
+
+def _caseless(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def errors_of(request: Mapping[str, Any], named: Mapping[str, Beneficiary]) -> Errors:
