@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 from kit.api.fields.answer_fields import (
     BALANCE,
     CURRENCY_FIELD,
@@ -48,6 +50,11 @@ class ShownBatch:
     def amount(self) -> int:
         """Return the sum of these payouts, minor units."""
         return _kept(self.sums)
+
+    @property
+    def uncovered(self) -> int:
+        """Return what pages say is missing, minor units: nothing where payouts need no balance."""
+        return self.missing if settings.PAYOUT_REQUIRES_BALANCE else 0
 
 
 def _kept(by_state: Mapping[str, int]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count, Sum
 from django.http import Http404, HttpRequest, HttpResponse
@@ -114,7 +113,6 @@ def _context(request: HttpRequest, membership: Membership, batch: PayoutBatch) -
         "is_live": batch.status in LIVE,
         "may_cancel": _may_cancel(batch),
         "may_edit": corrections.may_replace(batch, cast("User", request.user)),
-        "needs_balance": settings.PAYOUT_REQUIRES_BALANCE and shown.missing > 0,
         **reviewed,
         **progress.context(batch, items, shown, now=now),
     }

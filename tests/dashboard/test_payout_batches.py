@@ -295,6 +295,23 @@ def test_findings_are_decided_under_their_rows(browser, ada):
     assert PayoutBatchItem.objects.get(pk=first.pk).state == "sent"
 
 
+@pytest.mark.parametrize("is_needed", [False, True])
+def test_says_what_is_missing_only_where_payouts_need_a_balance(browser, ada, settings, is_needed):
+    settings.PAYOUT_REQUIRES_BALANCE = is_needed
+    PayoutControls.objects.create(business=ada.business, approval="always")
+    checker = signed_in(MemberFactory(business=ada.business, role="finance").user)
+    post(browser, ROWS)
+    checks.check_due()
+    batch = PayoutBatch.objects.get()
+    ready = browser.get(page_of(batch)).content.decode()
+    form = {"as_far_as_balance": "on"} if is_needed else {}
+    browser.post(f"{page_of(batch)}approve/", form)
+    asked = checker.get(page_of(batch)).content.decode()
+
+    for page in (ready, asked):
+        assert ("missing" in page.lower()) is is_needed
+
+
 @pytest.mark.parametrize("approval", ["never", "always"])
 def test_removed_rows_are_not_counted(browser, ada, approval):
     PayoutControls.objects.create(business=ada.business, approval=approval)
