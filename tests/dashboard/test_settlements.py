@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from kit.money.money import MINUS, figures, money
 from payments.models import SettlementBatch, Tariff, Transaction
+from payments.rules.dispute_words import Status
 from payments.services import fee_rules
 from tests import reserves
 from tests.developer_site.test_pages import Audit
-from tests.disputed import disputed, payment_of
+from tests.disputed import disputed, payment_of, take
 from tests.refunds import refund
 from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment
@@ -181,6 +182,22 @@ class TestSum:
         assert figures(-item.disputed, "NGN") in row
         assert figures(item.net, "NGN") in row
         assert "Visa" not in row
+
+    def test_tells_what_a_dispute_took_from_what_it_gave_back(self, api, browser, ada):
+        payment = captured_payment(business=ada.business, now=timezone.now())
+        dispute = disputed(payment)
+        take(payment, status=Status.WON)
+        (batch,) = settle()
+
+        page = text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+        answer = browser.get(f"{SETTLEMENTS}{batch.pk}/statement.csv")
+        lines = csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig")))
+
+        assert "<span>Dispute opened</span>" in page
+        assert "<span>Dispute won</span>" in page
+        steps = [(line["dispute_status"], line["dispute"]) for line in lines if line["kind"] == "dispute"]
+        whole = f"{dispute.amount / 100:.2f}"
+        assert steps == [("needs_response", whole), ("won", f"-{whole}")]
 
     def test_names_disputes_in_exports(self, browser, everything):
         answer = browser.get(f"{SETTLEMENTS}export.csv")

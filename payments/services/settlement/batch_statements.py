@@ -30,6 +30,9 @@ class StatementLine:
     fee_tax: int = 0
     refund: int = 0
     dispute: int = 0  # taken; negative: given back
+    dispute_status: str = (
+        ""  # of the dispute after the step: a dispute may have a line that takes and one that gives back
+    )
     net: int
 
 
@@ -80,6 +83,7 @@ def show(item: SettlementItem) -> StatementLine:
         fee_tax=item.fee_tax,
         refund=item.refunded,
         dispute=item.disputed,
+        dispute_status=step.status if step is not None else "",
         net=item.net,
     )
 
@@ -157,5 +161,6 @@ def table(batch: SettlementBatch) -> Table[StatementLine]:
         *amounts("gross", "fee", "fee_tax", "refund", "dispute", "net"),
         Column("settlement_id", lambda _: batch.pk),
         Column("settle_status", lambda _: batch.state),
+        *attributes("dispute_status"),
     ]
     return Table(columns=columns, rows=statement(batch).lines())
