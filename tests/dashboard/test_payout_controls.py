@@ -1,5 +1,6 @@
 """Settings of payouts, and the page on which another member approves one."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -52,6 +53,12 @@ class TestSettings:
         assert (controls.approval, controls.approval_above) == ("above", {"NGN": 10_000})
         entry = AuditEntry.objects.get(action="payout_controls.changed")
         assert entry.after["number_per_day"] == 9
+
+    def test_explain_limits_in_words(self, browser):
+        page = browser.get("/dashboard/settings/payouts/").content.decode()
+
+        assert "A payout over a limit is refused, and the refusal names the limit." in page
+        assert not re.search(r"payout_limit_reached|\b409\b", page)
 
     def test_loosening_waits_24_hours_with_one_owner(self, browser, ada, mailoutbox):
         save(browser, per_day="NGN 100", number_per_day="9")
