@@ -68,6 +68,17 @@ class TestInvitation:
         assert shown not in page
         assert "chidi@example.com" in page
 
+    def test_that_was_mailed_shows_no_second_link_at_first(self, owner, settings):
+        page = owner.post(INVITE, {"email": "chidi@example.com", "role": "viewer"}).content.decode()
+        assert page.index("<summary>If the email doesn\u2019t arrive</summary>") < page.index(
+            'data-secret="invitation"'
+        )
+
+        settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+        page = owner.post(INVITE, {"email": "bisi@example.com", "role": "viewer"}).content.decode()
+        assert "<summary>" not in page.split('id="main"')[1]
+        assert 'data-secret="invitation"' in page
+
     def test_ends_at_a_time_in_utc_wherever_the_business_is(self, owner, link):
         until = Invitation.objects.get().expires_at.astimezone(UTC)
         assert f"until {until:%-d %B %Y, %H:%M} UTC:" in mail.outbox[-1].body
