@@ -17,6 +17,7 @@ from payments.rules.outcomes import Outcome
 from payments.rules.sandbox_triggers import (
     CAPTURE_AMOUNTS,
     CARD_AMOUNTS,
+    DISPUTED_ENDING,
     LOST_ANSWER_ACCOUNT,
     ONE_TIME_CODE,
     PAYOUT_AMOUNTS,
@@ -80,7 +81,16 @@ def cards() -> Table:
 
 
 def card_amounts() -> Table:
-    rows = [*_by_ending(CARD_AMOUNTS, step="pay"), _success("any other amount", "payment.success")]
+    disputed = replace(
+        _success(DISPUTED_ENDING, "dispute.opened"),
+        result="Success; `POST /api/sandbox/advance` has the payment disputed.",
+        example=str(SMALLEST_TRIGGERING_AMOUNT + int(DISPUTED_ENDING)),
+    )
+    rows = [
+        *_by_ending(CARD_AMOUNTS, step="pay"),
+        disputed,
+        _success("any other amount", "payment.success"),
+    ]
     return Table("amounts", "Card amounts", "Amount ends in", tuple(rows), _from_smallest())
 
 

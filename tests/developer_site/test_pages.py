@@ -25,6 +25,7 @@ from kit.api.fields.field_codes import FIELD_CODES
 from payments.models import Transaction
 from payments.rules.sandbox_triggers import (
     CARD_AMOUNTS,
+    DISPUTED_ENDING,
     LOST_ANSWER_ACCOUNT,
     ONE_TIME_CODE,
     PAYOUT_AMOUNTS,
@@ -335,7 +336,7 @@ class TestDataPage:
 
         for card in TEST_CARDS:
             assert card.number in page
-        for amount in [*CARD_AMOUNTS, *PAYOUT_AMOUNTS]:
+        for amount in [*CARD_AMOUNTS, DISPUTED_ENDING, *PAYOUT_AMOUNTS]:
             assert str(10_000 + int(amount)) in page
         assert LOST_ANSWER_ACCOUNT in page
         assert ONE_TIME_CODE in page
@@ -348,7 +349,7 @@ class TestDataPage:
             r'such as (\d+).*?<span class="status[^>]*>(\w+)<.*?number">(\d{5})<', cards, re.DOTALL
         )
 
-        assert len(rows) == len(CARD_AMOUNTS)
+        assert len(rows) == len(CARD_AMOUNTS) + 1  # the disputed one
         for amount, status, code in rows:
             payment = api.post("/api/payments", orders.card_payment(amount=int(amount))).json()
             assert (payment["status"], payment["response_code"]) == (status, code)
