@@ -342,6 +342,16 @@ class TestFirstSteps:
         assert "No transactions yet" in shown
         assert shown.count("To do:") == 5
 
+    def test_offer_to_pay_only_a_link(self, browser, api, ada, now):
+        assert "Pay it yourself" not in page(browser)
+        link_of(ada.business, now=now)
+        assert "Pay it yourself" in page(browser)
+
+        api.post("/api/payments", orders.card_payment())
+
+        assert "Pay it yourself" not in page(browser)
+        assert "Take a payment" in page(browser)
+
     def test_are_checked_when_done(self, browser, api, ada, now):
         def done():
             steps = overview(browser).first_steps
