@@ -61,6 +61,7 @@ class Waiting:
     approval_payee: str | None
     disputes: int  # that need a response
     respond_by: datetime | None  # to the first of them
+    first_dispute: UUID | None  # the first of them to be opened
     fallen_rates: int  # success rates
     first_fallen: dict[str, Any] | None  # `FALLEN` of the one that was noticed first
 
@@ -126,14 +127,16 @@ def attention(
 
 def _disputes(waiting: Waiting) -> Iterator[Item]:
     if waiting.disputes:
+        is_one = waiting.disputes == 1
+        answer = f"{reverse('dashboard-dispute', args=[waiting.first_dispute])}#answer"
         yield Item(
             tone="bad",
             icon="scale",
             what=counted(waiting.disputes, "dispute needs a response", "disputes need a response"),
             why="Answer the first by" if waiting.respond_by else "The bank decides without one.",
             until=waiting.respond_by,
-            address=reverse("dashboard-disputes"),
-            action="Respond",
+            address=answer if is_one else reverse("dashboard-disputes"),
+            action="Respond" if is_one else "View disputes",
         )
 
 

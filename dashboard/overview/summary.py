@@ -225,6 +225,7 @@ def _activity(business: Business, *, now: datetime) -> dict[str, Any]:
             approval_payout=Subquery(waiting.values("transaction")[:1], output_field=UUIDField()),
             approval_payee=Subquery(waiting.values("transaction__customer_name")[:1]),
             disputes=Coalesce(Subquery(disputes.annotate(count=Count("id")).values("count")), 0),
+            first_dispute=Subquery(unanswered_disputes(business).order_by("pk").values("pk")[:1]),
             respond_by=Subquery(disputes.annotate(first=Min("respond_by")).values("first")),
             fallen_rates=Coalesce(Subquery(fallen.annotate(count=Count("pk")).values("count")), 0),
             **{f"fallen_{name}": Subquery(first_fallen.values(name)[:1]) for name in FALLEN},

@@ -272,9 +272,18 @@ class TestAttention:
 
         (item,) = overview(browser).attention
 
-        assert item.what == "2 disputes need a response"
+        assert (item.what, item.action) == ("2 disputes need a response", "View disputes")
         assert item.until == Dispute.objects.of(ada.business).earliest("respond_by").respond_by
         assert len(browser.get(item.address).context["page"].rows) == 2
+
+    def test_leads_to_the_answer_of_a_single_dispute(self, browser, ada, now):
+        dispute = disputed(captured_payment(business=ada.business, now=now))
+
+        (item,) = overview(browser).attention
+
+        assert (item.action, item.address) == ("Respond", f"/dashboard/disputes/{dispute.pk}/#answer")
+        assert 'id="answer"' in browser.get(item.address).content.decode()
+        assert f'href="{item.address}">Respond' in browser.get("/dashboard/disputes/").content.decode()
 
     def test_counts_settlements_that_wait_for_approval(self, browser, ada, bisi, now):
         for business in (ada.business, bisi.business):
