@@ -15,10 +15,10 @@ class BalanceView(APIView):
     def get(self, request: Request) -> Response:
         """Get your balances.
 
-        `available` is your wallet: released settlements less payouts and their fees. A payout is deducted
+        `available` is your available balance: released settlements less payouts and their fees. A payout is deducted
         when it is accepted, and returned if it fails. `pending` is what you have earned but hasn't been
         released yet, less fees, refunds and disputes. `disputed` is held for disputes that are still open.
-        `reserved` was held back from released settlements, and returns to your wallet on the dates that the dashboard shows.
+        `reserved` was held back from released settlements, and returns to your balance on the dates that the dashboard shows.
 
         Either may be negative: `pending` if more was refunded or disputed than earned since the last settlement,
         `available` where payouts need no balance (the sandbox). A negative amount is deducted from the next

@@ -171,7 +171,7 @@ CUSTOMER = Answer(
 )  # fmt: skip
 REVERSAL = Answer(
     "Reversal",
-    "The part of a successful payout that the bank has returned. It was credited to your wallet; the fee "
+    "The part of a successful payout that the bank has returned. It was credited to your balance; the fee "
     "isn't returned.",
     Field("amount", MINOR_UNITS, "Sum of all returns, minor units.", 50_000, "amount_returned"),
     Field("at", MOMENT, "When the last return was booked.", "2026-01-31T09:00:00.000Z", lambda payout: _last_return(payout).at),
@@ -231,7 +231,7 @@ PAYMENT = Answer(
     Field(
         "settle_status",
         one_of(Transaction.SettleStatus.values),
-        "Progress of the settlement to your wallet. Once it is in a batch.",
+        "Progress of the settlement to your balance. Once it is in a batch.",
         omit=EMPTY,
         kinds=PAYMENTS,
     ),
@@ -331,14 +331,14 @@ SETTLEMENT = Answer(
     Field("taxes", MINOR_UNITS, "Taxes on the fees of its payments. Present if above zero.", omit=EMPTY),
     Field("refunds", BALANCE, "Refunds that are netted in it.", 10_000),
     Field("disputes", BALANCE, "Held or lost in disputes, less what was given back. Present if not zero.", omit=EMPTY),
-    Field("net", BALANCE, "Amount credited to your wallet, of which `reserved` is held back.", 39_250),
+    Field("net", BALANCE, "Amount credited to your balance, of which `reserved` is held back.", 39_250),
     Field("count", COUNT, "Number of payments.", 1, "payments_count"),
     Field("created_at", MOMENT, "When it was created.", "2026-02-01T00:10:00.000Z"),
     Field("brought_forward", MINOR_UNITS, "Not covered by earlier batches. Present if above zero.", 5_000, omit=EMPTY),
     Field("carried_forward", MINOR_UNITS, "Not covered by this batch. Present if above zero.", 5_000, omit=EMPTY),
     Field("reserved", MINOR_UNITS, "Held back of the net at the release, and returned later. Present if above zero.", 25_000, omit=EMPTY),
     Field("payout_reference", REFERENCE, "The payout that paid it to your settlement account. Absent until then, and after a payout that failed or was returned.", "settlement_01980a5e-9440-7c00-8000-000000000004", omit=EMPTY),
-    Field("released_at", MOMENT, "When its net was credited to your wallet.", "2026-02-02T09:00:00.000Z", omit=NONE),
+    Field("released_at", MOMENT, "When its net was credited to your balance.", "2026-02-02T09:00:00.000Z", omit=NONE),
 )  # fmt: skip
 SETTLEMENTS_PAGE = page_of(SETTLEMENT, "A page of settlement batches, newest first.")
 
@@ -365,7 +365,7 @@ SETTLEMENT_WITH_ITEMS = SETTLEMENT.extended(
 
 UNAPPLIED_TRANSFER = Answer(
     "UnappliedTransfer",
-    "A transfer that matches no payment. It stays open until it is credited to your wallet or returned.",
+    "A transfer that matches no payment. It stays open until it is credited to your balance or returned.",
     Field("id", UUID, "Our identifier of the unapplied transfer.", "01980a5e-9c10-7000-8000-000000000005", "pk"),
     Field("account_number", ACCOUNT_NUMBER, "The account number that received it.", "1000000014", "transfer.number_id"),
     Field("amount", MINOR_UNITS, "Minor units.", 40_000),
@@ -387,10 +387,10 @@ UNAPPLIED_TRANSFER = Answer(
 )  # fmt: skip
 BALANCE_ADJUSTMENT = Answer(
     "BalanceAdjustment",
-    "A debit of your wallet that staff booked, with the reason.",
-    Field("id", UUID, "Our identifier: the `reference` of the movement in your wallet's statement.", "01980a5e-9c10-7000-8000-000000000009", "entry.cause"),
+    "A debit of your balance that staff booked, with the reason.",
+    Field("id", UUID, "Our identifier: the `reference` of the movement in the statement of your balance.", "01980a5e-9c10-7000-8000-000000000009", "entry.cause"),
     Field("amount", BALANCE, "Minor units, below zero.", -10_000),
-    Field("balance_after", BALANCE, "The wallet's balance afterwards.", 239_000),
+    Field("balance_after", BALANCE, "The balance afterwards.", 239_000),
     Field("currency", CURRENCY, "ISO 4217.", "NGN", "entry.currency"),
     Field("reason", TEXT, "Why it was booked, in plain words.", "Correction: Fee charged twice", "entry.note"),
     Field("created_at", MOMENT, "When it was booked.", "2026-01-31T08:20:00.000Z", "entry.at"),

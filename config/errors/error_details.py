@@ -123,7 +123,7 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "A card check moves no money, so there is nothing to refund.",
         (
             "A payout can't be refunded, because the beneficiary has received the money. If the bank returns it, the "
-            "amount is credited to your wallet."
+            "amount is credited to your balance."
         ),
         "This can't be refunded.",
     ),
@@ -147,7 +147,7 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "A … of this payment is in progress.",
         "Its capture has another amount: …. …",
         "No attempt of this event is planned for later. It is ….…",
-        "Nothing is held of this settlement until a date, or you owe more than your wallet has.",
+        "Nothing is held of this settlement until a date, or you owe more than your balance has.",
         "Only a card payment that its acquirer may charge after it failed is watched.",
         "Another owner must confirm this change.",
         "Only a payment that waits for its payer can be cancelled. ……",

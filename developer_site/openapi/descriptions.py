@@ -52,7 +52,7 @@ TAGS = [
     {"name": "Virtual accounts", "description": "Account numbers that receive money."},
     {"name": "Unapplied transfers", "description": "Money that arrived and matches no payment."},
     {"name": "Disputes", "description": "What cardholders' banks take back, and your answers."},
-    {"name": "Settlements", "description": "Batches of payments on their way to your wallet."},
+    {"name": "Settlements", "description": "Batches of payments on their way to your balance."},
     {"name": "Events", "description": "Events that you were notified of, with the state of each delivery."},
     {
         "name": "Webhook endpoints",
@@ -60,7 +60,7 @@ TAGS = [
     },
     {"name": "Webhooks", "description": "The requests that your endpoint receives."},
     {"name": "Requests", "description": "The log of your requests to this API."},
-    {"name": "Balance", "description": "Your wallet, and what is on its way into it."},
+    {"name": "Balance", "description": "Your balance, and what is on its way into it."},
     {"name": "Sandbox", "description": "What only the sandbox does."},
     {"name": "Banks", "description": "Where payouts can go."},
     {"name": "Capabilities", "description": "What can be done in each currency."},

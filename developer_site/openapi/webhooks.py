@@ -37,7 +37,7 @@ KINDS: dict[Event, tuple[Answer, str]] = {
     ),
     Event.SETTLEMENT_RELEASED: (
         shown.SETTLEMENT,
-        "The net of a settlement was credited to your wallet.",
+        "The net of a settlement was credited to your balance.",
     ),
     Event.ACCOUNT_ACTIVE: (
         VIRTUAL_ACCOUNT,
@@ -54,7 +54,7 @@ KINDS: dict[Event, tuple[Answer, str]] = {
     Event.DISPUTE_CLOSED: (DISPUTE, "A dispute ended."),
     Event.BALANCE_ADJUSTED: (
         shown.BALANCE_ADJUSTMENT,
-        "Staff debited your wallet, for example to correct it.",
+        "Staff debited your balance, for example as a correction.",
     ),
 }
 

@@ -73,7 +73,8 @@ class UnappliedFilterSerializer(RequestSerializer):
 
 class MovementFilterSerializer(RequestSerializer):
     currency = Currency(
-        required=False, help_text="Only movements of this wallet. Adds the balances of the period."
+        required=False,
+        help_text="Only movements of the balance in this currency. Adds the balances of the period.",
     )
     created_from = Moment(
         required=False, help_text="Booked at this time or later.", example=CreatedFrom.EXAMPLE

@@ -464,7 +464,7 @@ class DecisionReason(FreeText):
 
 
 class CreditUnappliedSerializer(RequestSerializer):
-    """Credit an unapplied transfer to your wallet."""
+    """Credit an unapplied transfer to your balance."""
 
     reason = DecisionReason(help_text="The reason. Stored with the decision.", example="Paid twice")
 
@@ -535,7 +535,7 @@ class AdvanceDaySerializer(RequestSerializer):
 
     day = Choice(
         DAY_STATES,
-        help_text="`released` credits your wallet; payments of `rejected` batches join the next one.",
+        help_text="`released` credits your balance; payments of `rejected` batches join the next one.",
         example="released",
     )
     settlement_account = FirstSettlementAccountSerializer(

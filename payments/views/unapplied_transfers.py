@@ -53,7 +53,7 @@ class CreditUnappliedView(APIView):
         problems="key_may_not_decide invalid_state",
     )
     def post(self, request: Request, id: UUID) -> Response:
-        """Credit an unapplied transfer to your wallet.
+        """Credit an unapplied transfer to your balance.
 
         Needs a key with full access. Your business must also allow API keys to decide about unapplied transfers, which is off
         by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the

@@ -28,11 +28,11 @@ from payments.services.reporting.wallet_statement import MOVEMENT_KINDS, movemen
 
 MOVEMENT = Answer(
     "Movement",
-    "A movement of your wallet.",
+    "A movement of your balance.",
     Field("id", text("^[A-Z]{3}-[1-9][0-9]*$"), "Currency and position in the statement.", "NGN-42"),
     Field("kind", one_of(MOVEMENT_KINDS), "What caused the movement.", value="posting.entry.kind"),
-    Field("amount", BALANCE, "Minor units: above zero into the wallet, below zero out of it.", -151_000, "posting.amount"),
-    Field("balance_after", BALANCE, "The wallet's balance afterwards.", 249_000, "posting.balance_after"),
+    Field("amount", BALANCE, "Minor units: above zero into the balance, below zero out of it.", -151_000, "posting.amount"),
+    Field("balance_after", BALANCE, "The balance afterwards.", 249_000, "posting.balance_after"),
     Field("currency", CURRENCY, "ISO 4217.", "NGN", "posting.account.currency"),
     Field(
         "reference",
@@ -60,9 +60,9 @@ class MovementsView(APIView):
         filters=MovementFilterSerializer,
     )
     def get(self, request: Request) -> Response:
-        """List the movements of your wallet.
+        """List the movements of your balance.
 
-        The statement of your wallet: each credit and debit, with the balance after it. With `currency`, the
+        The statement of your balance: each credit and debit, with the balance after it. With `currency`, the
         response also has the `opening_balance` and `closing_balance` of the period from `created_from` to
         `created_to`, on every page: `opening_balance` plus all amounts of the period is `closing_balance`,
         and `opening_balance` equals the `closing_balance` of the previous period.

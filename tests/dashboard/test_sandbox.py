@@ -377,4 +377,4 @@ class TestPage:
 def test_page_says_that_payouts_need_no_balance(browser, settings, needed):
     settings.PAYOUT_REQUIRES_BALANCE = needed
 
-    assert ("your wallet can go below zero" in browser.get(SANDBOX).content.decode()) is not needed
+    assert ("so it can go below zero" in browser.get(SANDBOX).content.decode()) is not needed

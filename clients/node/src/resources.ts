@@ -230,7 +230,7 @@ export class Capabilities extends Resource {
   }
 }
 
-/** Your wallet. */
+/** Your balance. */
 export class Balance extends Resource {
   /** Returns a balance for each currency. */
   async get(): Promise<Schemas["Balance"][]> {
@@ -242,7 +242,7 @@ export class Balance extends Resource {
   }
 }
 
-/** Batches of payments on their way to your wallet. */
+/** Batches of payments on their way to your balance. */
 export class Settlements extends Resource {
   list(filters?: Filters<"listSettlements">): Promise<Page<Schemas["Settlement"]>> {
     return this.page(SETTLEMENTS, filters);
@@ -259,7 +259,7 @@ export class UnappliedTransfers extends Resource {
     return this.page(UNAPPLIED, filters);
   }
 
-  /** Credits it to your wallet. */
+  /** Credits it to your balance. */
   credit(transferId: string, request: Schemas["CreditUnappliedRequest"]): Promise<Schemas["UnappliedTransfer"]> {
     return this.send(path(UNAPPLIED, transferId, "credit"), request, REPEATED);
   }
@@ -489,7 +489,7 @@ export class Sandbox extends Resource {
     return this.send(`${SANDBOX}/advance`, body, ONCE);
   }
 
-  /** Returns what is held of a released settlement to your wallet, as if its days were over. */
+  /** Returns what is held of a released settlement to your balance, as if its days were over. */
   returnReserve(settlementId: string): Promise<Schemas["ClosedDay"]> {
     return this.send(`${SANDBOX}/advance`, { reserve: settlementId }, ONCE);
   }

@@ -13,10 +13,10 @@ export interface paths {
         };
         /**
          * Get your balances
-         * @description `available` is your wallet: released settlements less payouts and their fees. A payout is deducted
+         * @description `available` is your available balance: released settlements less payouts and their fees. A payout is deducted
          *     when it is accepted, and returned if it fails. `pending` is what you have earned but hasn't been
          *     released yet, less fees, refunds and disputes. `disputed` is held for disputes that are still open.
-         *     `reserved` was held back from released settlements, and returns to your wallet on the dates that the dashboard shows.
+         *     `reserved` was held back from released settlements, and returns to your balance on the dates that the dashboard shows.
          *
          *     Either may be negative: `pending` if more was refunded or disputed than earned since the last settlement,
          *     `available` where payouts need no balance (the sandbox). A negative amount is deducted from the next
@@ -39,8 +39,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the movements of your wallet
-         * @description The statement of your wallet: each credit and debit, with the balance after it. With `currency`, the
+         * List the movements of your balance
+         * @description The statement of your balance: each credit and debit, with the balance after it. With `currency`, the
          *     response also has the `opening_balance` and `closing_balance` of the period from `created_from` to
          *     `created_to`, on every page: `opening_balance` plus all amounts of the period is `closing_balance`,
          *     and `opening_balance` equals the `closing_balance` of the previous period.
@@ -1210,7 +1210,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Credit an unapplied transfer to your wallet
+         * Credit an unapplied transfer to your balance
          * @description Needs a key with full access. Your business must also allow API keys to decide about unapplied transfers, which is off
          *     by default; otherwise the response is 403 `key_may_not_decide`. Repeating the same decision returns 200 and the
          *     transfer's current state; a different decision returns 409 `invalid_state`.
@@ -1607,7 +1607,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * The net of a settlement was credited to your wallet.
+         * The net of a settlement was credited to your balance.
          * @description Sent to endpoints that are subscribed to `settlement`.
          */
         post: operations["receiveSettlementReleased"];
@@ -1767,7 +1767,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Staff debited your wallet, for example to correct it.
+         * Staff debited your balance, for example as a correction.
          * @description Sent to endpoints that are subscribed to `balance`.
          */
         post: operations["receiveBalanceAdjusted"];
@@ -1853,7 +1853,7 @@ export interface components {
         /** @description The state that your settlement batches of this day are moved to. */
         AdvanceDayRequest: {
             /**
-             * @description `released` credits your wallet; payments of `rejected` batches join the next one.
+             * @description `released` credits your balance; payments of `rejected` batches join the next one.
              * @example released
              * @enum {string}
              */
@@ -2035,7 +2035,7 @@ export interface components {
              */
             refund_status?: components["schemas"]["RefundStatus"];
             /**
-             * @description Progress of the settlement to your wallet. Once it is in a batch.
+             * @description Progress of the settlement to your balance. Once it is in a batch.
              * @example initiated
              */
             settle_status?: components["schemas"]["SettleStatus"];
@@ -2203,7 +2203,7 @@ export interface components {
             currency: string;
             /**
              * Format: int64
-             * @description Your wallet.
+             * @description Your available balance.
              * @example 250000
              */
             available: number;
@@ -2221,7 +2221,7 @@ export interface components {
             disputed?: number;
             /**
              * Format: int64
-             * @description Held back from released settlements, and returned to your wallet later. Present if not zero.
+             * @description Held back from released settlements, and returned to your balance later. Present if not zero.
              * @example 50000
              */
             reserved?: number;
@@ -2861,7 +2861,7 @@ export interface components {
         };
         CreatePaymentRequest: components["schemas"]["CardPaymentRequest"] | components["schemas"]["VirtualAccountPaymentRequest"] | components["schemas"]["PayoutRequest"] | components["schemas"]["CardCheckRequest"];
         CreateVirtualAccountRequest: components["schemas"]["StaticAccountRequest"] | components["schemas"]["BusinessAccountRequest"] | components["schemas"]["DynamicAccountRequest"];
-        /** @description Credit an unapplied transfer to your wallet. */
+        /** @description Credit an unapplied transfer to your balance. */
         CreditUnappliedRequest: {
             /**
              * @description The reason. Stored with the decision.
@@ -4101,7 +4101,7 @@ export interface components {
              */
             expires_at: string;
         };
-        /** @description A movement of your wallet. */
+        /** @description A movement of your balance. */
         Movement: {
             /**
              * @description Currency and position in the statement.
@@ -4116,13 +4116,13 @@ export interface components {
             kind: "payout_accepted" | "payout_failed" | "payout_reversed" | "settlement_released" | "reserve_held" | "reserve_returned" | "unapplied_out" | "tax" | "top_up" | "journal";
             /**
              * Format: int64
-             * @description Minor units: above zero into the wallet, below zero out of it.
+             * @description Minor units: above zero into the balance, below zero out of it.
              * @example -151000
              */
             amount: number;
             /**
              * Format: int64
-             * @description The wallet's balance afterwards.
+             * @description The balance afterwards.
              * @example 249000
              */
             balance_after: number;
@@ -4327,7 +4327,7 @@ export interface components {
              */
             refund_status?: components["schemas"]["RefundStatus"];
             /**
-             * @description Progress of the settlement to your wallet. Once it is in a batch.
+             * @description Progress of the settlement to your balance. Once it is in a batch.
              * @example initiated
              */
             settle_status?: components["schemas"]["SettleStatus"];
@@ -5234,7 +5234,7 @@ export interface components {
             /** @description The account to return it to. Required if the bank didn't name an account of the sender that payouts can reach; otherwise not allowed. */
             destination?: components["schemas"]["DestinationRequest"];
         };
-        /** @description The part of a successful payout that the bank has returned. It was credited to your wallet; the fee isn't returned. */
+        /** @description The part of a successful payout that the bank has returned. It was credited to your balance; the fee isn't returned. */
         Reversal: {
             /**
              * Format: int64
@@ -5569,7 +5569,7 @@ export interface components {
             disputes?: number;
             /**
              * Format: int64
-             * @description Amount credited to your wallet, of which `reserved` is held back.
+             * @description Amount credited to your balance, of which `reserved` is held back.
              * @example 39250
              */
             net: number;
@@ -5609,7 +5609,7 @@ export interface components {
             payout_reference?: string;
             /**
              * Format: date-time
-             * @description When its net was credited to your wallet.
+             * @description When its net was credited to your balance.
              * @example 2026-02-02T09:00:00.000Z
              */
             released_at?: string;
@@ -5747,7 +5747,7 @@ export interface components {
             disputes?: number;
             /**
              * Format: int64
-             * @description Amount credited to your wallet, of which `reserved` is held back.
+             * @description Amount credited to your balance, of which `reserved` is held back.
              * @example 39250
              */
             net: number;
@@ -5787,7 +5787,7 @@ export interface components {
             payout_reference?: string;
             /**
              * Format: date-time
-             * @description When its net was credited to your wallet.
+             * @description When its net was credited to your balance.
              * @example 2026-02-02T09:00:00.000Z
              */
             released_at?: string;
@@ -6016,7 +6016,7 @@ export interface components {
              */
             status: "pending" | "success" | "mismatch" | "expired" | "failed";
         };
-        /** @description A transfer that matches no payment. It stays open until it is credited to your wallet or returned. */
+        /** @description A transfer that matches no payment. It stays open until it is credited to your balance or returned. */
         UnappliedTransfer: {
             /**
              * Format: uuid
@@ -6733,11 +6733,11 @@ export interface components {
         Conflict: components["schemas"]["DuplicateReference"] | components["schemas"]["Problem"];
         /** @description Why a webhook endpoint conflicts with what exists. */
         UrlConflict: components["schemas"]["UrlTaken"] | components["schemas"]["Problem"];
-        /** @description A debit of your wallet that staff booked, with the reason. */
+        /** @description A debit of your balance that staff booked, with the reason. */
         BalanceAdjustment: {
             /**
              * Format: uuid
-             * @description Our identifier: the `reference` of the movement in your wallet's statement.
+             * @description Our identifier: the `reference` of the movement in the statement of your balance.
              * @example 01980a5e-9c10-7000-8000-000000000009
              */
             id: string;
@@ -6749,7 +6749,7 @@ export interface components {
             amount: number;
             /**
              * Format: int64
-             * @description The wallet's balance afterwards.
+             * @description The balance afterwards.
              * @example 239000
              */
             balance_after: number;
@@ -7067,7 +7067,7 @@ export interface components {
             /** @description The object that the event is about, at the time of the event. */
             data: components["schemas"]["UnappliedTransfer"];
         };
-        /** @description The net of a settlement was credited to your wallet. */
+        /** @description The net of a settlement was credited to your balance. */
         SettlementReleasedEvent: {
             /**
              * Format: uuid
@@ -7331,7 +7331,7 @@ export interface components {
             /** @description The object that the event is about, at the time of the event. */
             data: components["schemas"]["Dispute"];
         };
-        /** @description Staff debited your wallet, for example to correct it. */
+        /** @description Staff debited your balance, for example as a correction. */
         BalanceAdjustedEvent: {
             /**
              * Format: uuid
@@ -7663,7 +7663,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only movements of this wallet. Adds the balances of the period.
+                 * @description Only movements of the balance in this currency. Adds the balances of the period.
                  * @example NGN
                  */
                 currency?: string;

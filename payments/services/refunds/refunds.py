@@ -38,7 +38,7 @@ NOT_REFUNDABLE = {
     Transaction.RequestType.CARD_CHECK: "A card check moves no money, so there is nothing to refund.",
     Transaction.RequestType.PAYOUT: (
         "A payout can't be refunded, because the beneficiary has received the money. If the bank returns it, the "
-        "amount is credited to your wallet."
+        "amount is credited to your balance."
     ),
 }
 

@@ -11,7 +11,7 @@ from merchants.people.audit import Actor
 from payments.models import InvalidState, SettlementBatch
 from payments.services.settlement import reserves
 
-NOTHING = "Nothing is held of this settlement until a date, or you owe more than your wallet has."
+NOTHING = "Nothing is held of this settlement until a date, or you owe more than your balance has."
 
 
 @database.atomic

@@ -155,7 +155,7 @@ class AdvancedPayment(Model):
     """Payments."""
 
     settle_status: SettleStatus | None = None
-    """Progress of the settlement to your wallet. Once it is in a batch."""
+    """Progress of the settlement to your balance. Once it is in a batch."""
 
     merchant_descriptor: str | None = None
     """Text on the cardholder's statement. Cards."""
@@ -232,7 +232,7 @@ class Balance(Model):
     """ISO 4217."""
 
     available: int
-    """Your wallet."""
+    """Your available balance."""
 
     pending: int
     """Earned, and not released yet."""
@@ -241,20 +241,20 @@ class Balance(Model):
     """Held for open disputes. Present if not zero."""
 
     reserved: int | None = None
-    """Held back from released settlements, and returned to your wallet later. Present if not zero."""
+    """Held back from released settlements, and returned to your balance later. Present if not zero."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BalanceAdjustment(Model):
-    """A debit of your wallet that staff booked, with the reason."""
+    """A debit of your balance that staff booked, with the reason."""
 
     id: str
-    """Our identifier: the `reference` of the movement in your wallet's statement."""
+    """Our identifier: the `reference` of the movement in the statement of your balance."""
 
     amount: int
     """Minor units, below zero."""
 
     balance_after: int
-    """The wallet's balance afterwards."""
+    """The balance afterwards."""
 
     currency: str
     """ISO 4217."""
@@ -1070,7 +1070,7 @@ class Mistake(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Movement(Model):
-    """A movement of your wallet."""
+    """A movement of your balance."""
 
     id: str
     """Currency and position in the statement."""
@@ -1079,10 +1079,10 @@ class Movement(Model):
     """What caused the movement."""
 
     amount: int
-    """Minor units: above zero into the wallet, below zero out of it."""
+    """Minor units: above zero into the balance, below zero out of it."""
 
     balance_after: int
-    """The wallet's balance afterwards."""
+    """The balance afterwards."""
 
     currency: str
     """ISO 4217."""
@@ -1200,7 +1200,7 @@ class Payment(Model):
     """Payments."""
 
     settle_status: SettleStatus | None = None
-    """Progress of the settlement to your wallet. Once it is in a batch."""
+    """Progress of the settlement to your balance. Once it is in a batch."""
 
     merchant_descriptor: str | None = None
     """Text on the cardholder's statement. Cards."""
@@ -1717,7 +1717,7 @@ class RequestLogEntryList(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reversal(Model):
-    """The part of a successful payout that the bank has returned. It was credited to your wallet; the
+    """The part of a successful payout that the bank has returned. It was credited to your balance; the
     fee isn't returned."""
 
     amount: int
@@ -1914,7 +1914,7 @@ class Settlement(Model):
     """Held or lost in disputes, less what was given back. Present if not zero."""
 
     net: int
-    """Amount credited to your wallet, of which `reserved` is held back."""
+    """Amount credited to your balance, of which `reserved` is held back."""
 
     count: int
     """Number of payments."""
@@ -1936,7 +1936,7 @@ class Settlement(Model):
     failed or was returned."""
 
     released_at: str | None = None
-    """When its net was credited to your wallet."""
+    """When its net was credited to your balance."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettlementItem(Model):
@@ -2021,7 +2021,7 @@ class SettlementWithItems(Model):
     """Held or lost in disputes, less what was given back. Present if not zero."""
 
     net: int
-    """Amount credited to your wallet, of which `reserved` is held back."""
+    """Amount credited to your balance, of which `reserved` is held back."""
 
     count: int
     """Number of payments."""
@@ -2043,7 +2043,7 @@ class SettlementWithItems(Model):
     failed or was returned."""
 
     released_at: str | None = None
-    """When its net was credited to your wallet."""
+    """When its net was credited to your balance."""
 
     items: SettlementItemList
     """Its items, oldest first."""
@@ -2085,7 +2085,8 @@ class TransferDetails(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnappliedTransfer(Model):
-    """A transfer that matches no payment. It stays open until it is credited to your wallet or returned."""
+    """A transfer that matches no payment. It stays open until it is credited to your balance or
+    returned."""
 
     id: str
     """Our identifier of the unapplied transfer."""

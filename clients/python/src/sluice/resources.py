@@ -232,7 +232,7 @@ class Capabilities(Resource):
 
 
 class Balance(Resource):
-    """Your wallet."""
+    """Your available balance."""
 
     def get(self) -> list[models.Balance]:
         """Return a balance for each currency."""
@@ -243,7 +243,7 @@ class Balance(Resource):
 
 
 class Settlements(Resource):
-    """Batches of payments on their way to your wallet."""
+    """Batches of payments on their way to your balance."""
 
     def list(self, **filters: Unpack[models.ListSettlementsQuery]) -> Page[models.Settlement]:
         return self._list(models.Settlement, SETTLEMENTS, filters, models.ListSettlementsQuery)
@@ -265,7 +265,7 @@ class UnappliedTransfers(Resource):
         return self._list(models.UnappliedTransfer, UNAPPLIED, filters, models.ListUnappliedTransfersQuery)
 
     def credit(self, transfer_id: str, *, reason: str) -> models.UnappliedTransfer:
-        """Credit it to your wallet."""
+        """Credit it to your balance."""
         return self._decide(transfer_id, "credit", {"reason": reason})
 
     def return_(
@@ -506,7 +506,7 @@ class Sandbox(Resource):
         return self._post(models.ClosedDay, ADVANCE, wanted, is_repeatable=False)
 
     def return_reserve(self, settlement_id: str) -> models.ClosedDay:
-        """Return what is held of a released settlement to your wallet, as if its days were over."""
+        """Return what is held of a released settlement to your balance, as if its days were over."""
         return self._post(models.ClosedDay, ADVANCE, {"reserve": settlement_id}, is_repeatable=False)
 
     def listener(self, name: str) -> Listener:

@@ -97,7 +97,7 @@ class TransferUnapplied(Event):
 
 
 class SettlementReleased(Event):
-    """`settlement.released`: the net of a settlement was credited to your wallet."""
+    """`settlement.released`: the net of a settlement was credited to your balance."""
 
 
 class AccountActive(Event):
@@ -129,7 +129,7 @@ class DisputeClosed(Event):
 
 
 class BalanceAdjusted(Event):
-    """`balance.adjusted`: staff debited your wallet, for example to correct it."""
+    """`balance.adjusted`: staff debited your balance, for example as a correction."""
 
 
 class UnknownEvent(Event):

@@ -71,7 +71,7 @@ def add_to(commands: Subparsers) -> None:
     reserve = add_command(
         kinds,
         "reserve",
-        help="What was held back of a released settlement is returned to your wallet.",
+        help="What was held back of a released settlement is returned to your balance.",
         example="sluice advance reserve 01980a5e-9440-7c00-8000-000000000004",
         run=_reserve,
     )
