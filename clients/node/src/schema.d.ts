@@ -548,6 +548,7 @@ export interface paths {
          *     | 83 | `failed` | 20083 | Declined - Suspected fraud |
          *     | 30 | `failed` | 20030 | Declined - Unspecified failure |
          *     | 98 | `pending` | 10001 | Acquirer timeout: pending until the next query, then success. |
+         *     | 77 | `success` | 10000 | Success; `POST /api/sandbox/advance` has the payment disputed. |
          *     | any other amount | `success` | 10000 | Payment completed |
          *
          *     **3-D Secure** (sandbox).
