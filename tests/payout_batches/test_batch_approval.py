@@ -5,12 +5,15 @@ from django.utils import timezone
 
 from merchants.people.audit import Actor
 from payments.models import InvalidState, PayoutControls, PayoutServerQuestion, Transaction
+from payments.services.payouts import beneficiaries
 from payments.services.payouts.approvals import ApprovalChanged, MayNotApprove
 from payments.services.payouts.server_questions import Answer, Decision
+from payments.services.staff import business_closing
 from payout_batches.models import PayoutBatchItem
 from payout_batches.services import batches, checks, corrections, sending, server_answers
 from tests import orders
 from tests.batches import checked_batch
+from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -204,6 +207,53 @@ def test_over_a_limit_is_paid_after_approval_where_the_business_asks_instead(bus
     batches.approve_as_member(made.pk, user=checker, **acting())
     sending.send_due()
     assert {each.status for each in made.items.all()} == {"success"}
+
+
+def test_beneficiary_blocked_after_the_approval_is_not_paid_and_the_others_are(business, checker):
+    controls(business, approval="always")
+    saved = beneficiary_of(business)
+    made = checked_batch(
+        business, orders.batch_item(0, customer={"beneficiary": saved.reference}), orders.batch_item(1)
+    )
+    batches.approve(made.pk, **acting())
+    batches.approve_as_member(made.pk, user=checker, **acting())
+    beneficiaries.block(saved.pk, reason="Forged invoice", **acting())
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    blocked, other = made.items.order_by("position")
+    assert (blocked.status, other.status, made.status) == ("failed", "success", "completed")
+    assert blocked.problem.startswith("This beneficiary is blocked.")
+    assert [each.account_number for each in Transaction.objects.all()] == [other.account_number]
+
+
+def test_account_blocked_after_the_approval_is_not_paid_although_the_file_names_no_beneficiary(
+    business, checker
+):
+    made = asked(business)
+    batches.approve_as_member(made.pk, user=checker, **acting())
+    item = made.items.order_by("position").first()
+    blocked_beneficiary(business, account_number=item.account_number, bank_code=item.bank_code)
+
+    sending.send_due()
+
+    item.refresh_from_db()
+    assert item.status == "failed"
+    assert not Transaction.objects.filter(account_number=item.account_number).exists()
+
+
+def test_business_closed_after_the_approval_pays_nothing(business, checker):
+    made = asked(business)
+    batches.approve_as_member(made.pk, user=checker, **acting())
+    closing = business_closing.closing(business, reason="Fraud")
+    business_closing.perform(closing, Actor(name="staff"), timezone.now())
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    assert (made.status, Transaction.objects.count()) == ("processing", 0)
+    assert made.waits_for == "The operator has frozen the payouts of this business."
 
 
 def test_freeze_lets_it_wait(business):
