@@ -491,7 +491,7 @@ class ResolveBeneficiarySerializer(RequestSerializer):
 
 
 DAY_STATES = ("pending", "approved", "released", "rejected")
-UNTIL = ("watch",)
+WATCH, REJECTED = "watch", "rejected"  # of a payment, and of a payout batch
 
 
 class AdvancePaymentSerializer(RequestSerializer):
@@ -502,7 +502,7 @@ class AdvancePaymentSerializer(RequestSerializer):
         example="order-1047",
     )
     until = Choice(
-        UNTIL,
+        (WATCH,),
         required=False,
         help_text="`watch`: a card payment that its acquirer doesn't know fails now, and is watched. Repeat the call to look again.",
         example="watch",
@@ -513,6 +513,12 @@ class AdvancePayoutBatchSerializer(RequestSerializer):
     """The payout batch to advance."""
 
     payout_batch = Reference(help_text="Your reference of the payout batch.", example="suppliers-48")
+    until = Choice(
+        (REJECTED,),
+        required=False,
+        help_text="`rejected`: another member rejects a batch that waits for approval, or a ready one, whose approval is then asked for first.",
+        example="rejected",
+    )
 
 
 class AdvanceEventSerializer(RequestSerializer):
@@ -558,15 +564,16 @@ class AdvanceSerializer(RequestSerializer):
 
     payment = Reference(required=False)
     payout_batch = Reference(required=False)
-    until = Choice(UNTIL, required=False)
+    until = Choice((WATCH, REJECTED), required=False)
     event = UUID(required=False)
     day = Choice(DAY_STATES, required=False)
     settlement_account = FirstSettlementAccountSerializer(required=False)
     reserve = UUID(required=False)
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
-        if "until" in data and "payment" not in data:
-            return {"until": error("Only a payment can be advanced until something.", "invalid")}
+        if "until" in data and {WATCH: "payment", REJECTED: "payout_batch"}[data["until"]] not in data:
+            message = "A payment can be advanced until watch, and a payout batch until rejected."
+            return {"until": error(message, "invalid")}
         if "settlement_account" in data and data.get("day") != "released":
             message = "Only released settlements are paid out to a settlement account."
             return {"settlement_account": error(message, "invalid")}

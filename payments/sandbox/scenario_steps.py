@@ -215,6 +215,12 @@ def advance_batch(step: str, *, of: str = "batch") -> Step:
     return post(step, ADVANCE, {"payout_batch": f"{{{{{of}.reference}}}}"}, Expected(200))
 
 
+def reject_batch(step: str, *, of: str) -> Step:
+    """Return the step in which another member rejects the batch of an earlier step."""
+    body = {"payout_batch": f"{{{{{of}.reference}}}}", "until": "rejected"}
+    return post(step, ADVANCE, body, Expected(200))
+
+
 def check_card(expect: Expected, **card: str) -> Step:
     body = {"request_type": "card_check", "reference": NEW, "currency": CURRENCY, "source": source(**card)}
     return post("check", PAYMENTS, body, expect)

@@ -67,6 +67,7 @@ from payments.sandbox.scenario_steps import (
     pay_out,
     payer,
     post,
+    reject_batch,
     result,
 )
 from webhooks.models import Event
@@ -485,6 +486,15 @@ def _payout_batches() -> Iterator[Scenario]:
         make_batch(amount=amount, account_number=OTHER_NAME_ACCOUNT, step="wrong_batch"),
         advance_batch("check_wrong_batch", of="wrong_batch"),
         batch_step("cancel_batch", "cancel", of="wrong_batch"),
+        make_batch(amount=amount),
+        outcome=outcome,
+    )
+    yield _payout_batch(
+        "rejected",
+        "Another member rejects a batch, so it is made again",
+        make_batch(amount=amount, step="wrong_batch"),
+        advance_batch("check_wrong_batch", of="wrong_batch"),
+        reject_batch("another_member_rejects", of="wrong_batch"),
         make_batch(amount=amount),
         outcome=outcome,
     )

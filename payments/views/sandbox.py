@@ -118,7 +118,7 @@ class AdvanceView(APIView):
 
         **`payout_batch`** has the accounts of a batch checked now, sends a scheduled one now, asks your server about it
         again, and ends the 72 hours for its approval and the 24 hours in which the rest waits for money. A batch that waits
-        for nothing stays as it is. The response is the batch.
+        for nothing stays as it is. With `until: rejected`, another member rejects it instead. The response is the batch.
 
         **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
         event then ends `dead`. The response is the event after the attempt, and takes at least one second. If your
@@ -159,7 +159,8 @@ def _advance_payment(business: Business, wanted: dict[str, Any], request: Reques
 
 
 def _advance_payout_batch(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
-    move = import_string("payout_batches.services.sandbox.advance_by_reference")
+    verb = "reject" if "until" in wanted else "advance"
+    move = import_string(f"payout_batches.services.sandbox.{verb}_by_reference")
     shown: dict[str, Any] = move(business, wanted["payout_batch"], actor=key_acting(request))
     return shown
 

@@ -248,15 +248,20 @@ def approve(
     controls = PayoutControls.objects.filter(business=batch.business_id).first()
     needed = needed_approval(batch, batch.items.all(), controls)
     if needed.approvals:
-        batch.status = Status.AWAITING_APPROVAL
-        batch.approval = approvals.open_approval(
-            business=batch.business, items=payout_items(batch), maker=maker_of(batch), needed=needed, now=now
-        )
-        batch.save(update_fields=["status", "approval"])
-        record("payout_batch.approval_requested", batch, actor=actor, now=now)
+        ask_for_approval(batch, needed, actor=actor, now=now)
     else:
         release(batch, actor=actor, now=now)
     return IdempotentResult(batch, is_replay=False)
+
+
+def ask_for_approval(batch: PayoutBatch, needed: Needed, *, actor: Actor, now: datetime) -> None:
+    """Let a locked batch wait for approval by other members."""
+    batch.status = Status.AWAITING_APPROVAL
+    batch.approval = approvals.open_approval(
+        business=batch.business, items=payout_items(batch), maker=maker_of(batch), needed=needed, now=now
+    )
+    batch.save(update_fields=["status", "approval"])
+    record("payout_batch.approval_requested", batch, actor=actor, now=now)
 
 
 def needed_approval(
@@ -351,8 +356,8 @@ def why_not(batch: PayoutBatch, user: User) -> str:
 
 
 @database.atomic
-def reject(batch_id: UUID, *, reason: str, user: User, actor: Actor, now: datetime) -> PayoutBatch:
-    """Reject a batch that waits for approval. Its items fail.
+def reject(batch_id: UUID, *, reason: str, user: User | None, actor: Actor, now: datetime) -> PayoutBatch:
+    """Reject a batch that waits for approval. Its items fail. None: the sandbox rejects it.
 
     :raises InvalidState: it doesn't wait for approval
     """

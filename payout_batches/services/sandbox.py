@@ -12,11 +12,12 @@ from kit.db.clock import database_now
 from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import PayoutApproval, PayoutServerQuestion
+from payments.services.payouts.approvals import Needed
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch
 from payout_batches.representation import represent_batch
 from payout_batches.services import checks, sending
-from payout_batches.services.batches import find_of, lock, record
+from payout_batches.services.batches import ask_for_approval, find_of, lock, record, reject
 
 Status = PayoutBatch.Status
 WAITING = {Status.AWAITING_APPROVAL, Status.SCHEDULED, Status.PROCESSING}
@@ -28,10 +29,32 @@ def advance_by_reference(business: Business, reference: str, *, actor: Actor) ->
 
     :raises NotFound: the business has no such batch
     """
+    return represent_batch(summaries.shown(advance(_own(business, reference), actor=actor)))
+
+
+def reject_by_reference(business: Business, reference: str, *, actor: Actor) -> dict[str, Any]:
+    """Have another member reject a batch, and return its answer. The approval of a ready one is asked for first.
+
+    :raises NotFound: the business has no such batch
+    :raises InvalidState: it is neither ready nor waits for approval
+    """
+    batch = _own(business, reference)
+    return represent_batch(summaries.shown(_reject(batch, actor=actor, now=database_now())))
+
+
+@database.atomic
+def _reject(batch: PayoutBatch, *, actor: Actor, now: datetime) -> PayoutBatch:
+    current = lock(batch.pk)
+    if current.status == Status.READY:
+        ask_for_approval(current, Needed(1, "Asked for in the sandbox"), actor=actor, now=now)
+    return reject(current.pk, reason="Rejected in the sandbox", user=None, actor=actor, now=now)
+
+
+def _own(business: Business, reference: str) -> PayoutBatch:
     batch = find_of(business, reference)
     if batch is None:
         raise NotFound
-    return represent_batch(summaries.shown(advance(batch, actor=actor)))
+    return batch
 
 
 def advance(batch: PayoutBatch, *, actor: Actor, clock: Callable[[], datetime] = database_now) -> PayoutBatch:

@@ -466,9 +466,9 @@ export class Sandbox extends Resource {
     return this.send(`${SANDBOX}/advance`, { payment: reference, until }, ONCE);
   }
 
-  /** Has a batch checked or sent now, your server asked about it, or its wait for approval or money ended. */
-  advancePayoutBatch(reference: string): Promise<Schemas["PayoutBatch"]> {
-    return this.send(`${SANDBOX}/advance`, { payout_batch: reference }, ONCE);
+  /** Has a batch checked or sent now, your server asked about it, or its wait for approval or money ended. Until `rejected`, another member rejects it. */
+  advancePayoutBatch(reference: string, until?: Schemas["AdvancePayoutBatchRequest"]["until"]): Promise<Schemas["PayoutBatch"]> {
+    return this.send(`${SANDBOX}/advance`, { payout_batch: reference, until }, ONCE);
   }
 
   /** Has the next attempt of a waiting event made now. Repeat the call to make all eight. */

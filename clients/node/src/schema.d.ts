@@ -953,7 +953,7 @@ export interface paths {
          *
          *     **`payout_batch`** has the accounts of a batch checked now, sends a scheduled one now, asks your server about it
          *     again, and ends the 72 hours for its approval and the 24 hours in which the rest waits for money. A batch that waits
-         *     for nothing stays as it is. The response is the batch.
+         *     for nothing stays as it is. With `until: rejected`, another member rejects it instead. The response is the batch.
          *
          *     **`event`** has the next attempt of a waiting delivery made now. Repeat the call to make all eight attempts; the
          *     event then ends `dead`. The response is the event after the attempt, and takes at least one second. If your
@@ -1892,6 +1892,12 @@ export interface components {
              * @example suppliers-48
              */
             payout_batch: string;
+            /**
+             * @description `rejected`: another member rejects a batch that waits for approval, or a ready one, whose approval is then asked for first.
+             * @example rejected
+             * @enum {string}
+             */
+            until?: "rejected";
         };
         AdvanceRequest: components["schemas"]["AdvancePaymentRequest"] | components["schemas"]["AdvancePayoutBatchRequest"] | components["schemas"]["AdvanceEventRequest"] | components["schemas"]["AdvanceDayRequest"] | components["schemas"]["AdvanceReserveRequest"];
         /** @description The settlement whose reserve is returned. */

@@ -2351,6 +2351,7 @@ AdvancePayoutBatchRequest = TypedDict(
     "AdvancePayoutBatchRequest",
     {
         "payout_batch": "Required[str]",
+        "until": "Literal[\"rejected\"]",
     },
     total=False,
 )

@@ -485,9 +485,13 @@ class Sandbox(Resource):
         body = _present(payment=reference, until=until)
         return self._post(models.AdvancedPayment, ADVANCE, body, is_repeatable=False)
 
-    def advance_payout_batch(self, reference: str) -> models.PayoutBatch:
-        """Have a batch checked or sent now, your server asked about it, or its wait for approval or money ended."""
-        return self._post(models.PayoutBatch, ADVANCE, {"payout_batch": reference}, is_repeatable=False)
+    def advance_payout_batch(self, reference: str, until: str | None = None) -> models.PayoutBatch:
+        """Have a batch checked or sent now, your server asked about it, or its wait for approval or money ended.
+
+        Until `rejected`, have another member reject it.
+        """
+        body = _present(payout_batch=reference, until=until)
+        return self._post(models.PayoutBatch, ADVANCE, body, is_repeatable=False)
 
     def advance_event(self, event_id: str) -> models.EventRecord:
         """Have the next attempt of a waiting event made now. Repeat the call to make all eight."""

@@ -50,6 +50,9 @@ def add_to(commands: Subparsers) -> None:
         run=_batch,
     )
     batch.add_argument("batch", metavar="REF", help="your reference of the batch")
+    batch.add_argument(
+        "--until", metavar="rejected", choices=["rejected"], help="another member rejects it instead"
+    )
     event = add_command(
         kinds,
         "event",
@@ -95,7 +98,7 @@ def _dispute(options: argparse.Namespace) -> int:
 
 def _batch(options: argparse.Namespace) -> int:
     with connect_to_sandbox(options) as client:
-        batch = client.sandbox.advance_payout_batch(options.batch)
+        batch = client.sandbox.advance_payout_batch(options.batch, options.until)
     payouts = ", ".join(f"{count} {state}" for state, count in batch.counts.items())
     show(batch, options, lines=lambda: [f"{batch.reference} is {batch.status}: {payouts}"])
     return 0
