@@ -28,6 +28,7 @@ class NewBatchForm(PageForm):
         required=False, max_length=LONGEST_TEXT, strip=False, label="Rows from your spreadsheet"
     )
     file = forms.FileField(required=False, label="Choose a file")
+    source = forms.ChoiceField(required=False, choices=[("paste", "Paste"), ("file", "Upload a file")])
 
     replaces = forms.UUIDField(required=False, widget=forms.HiddenInput)  # the batch whose rows are edited
 
@@ -37,7 +38,11 @@ class NewBatchForm(PageForm):
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
-        if not given.get("rows", "").strip() and not given.get("file") and not self.errors:
+        if given.get("source") == "paste":
+            given["file"] = None
+        if given.get("source") == "file" and not given.get("file") and not self.errors:
+            self.add_error("file", "Choose a CSV or XLSX file.")
+        elif not given.get("rows", "").strip() and not given.get("file") and not self.errors:
             self.add_error("rows", "Paste rows, or choose a file.")
         if given.get("file") and given["file"].size > MOST_FILE_BYTES:
             self.add_error("file", "Choose a file of at most 900 KB.")

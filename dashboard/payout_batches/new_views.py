@@ -21,12 +21,14 @@ from dashboard.payout_batches.sheets import (
     COLUMNS,
     MOST_COLUMNS,
     MOST_ROWS,
+    OTHER,
     CellError,
     Sheet,
     UnreadableSheet,
     read_cells,
     read_text,
     sheet_of,
+    total_of,
 )
 from kit import banks
 from kit.api.errors import Problem
@@ -60,17 +62,24 @@ def new_batch_page(request: HttpRequest, membership: Membership) -> HttpResponse
         currencies=[each for each in membership.business.currencies if each in banks.currencies()],
         initial={"reference": f"batch-{secrets.token_hex(6)}"} | _edited(request, membership),
     )
-    context: dict[str, Any] = {"membership": membership, "form": form}
-    if request.method == "POST" and form.is_valid():
+    context: dict[str, Any] = {"membership": membership, "form": form, "other": OTHER}
+    if request.method == "POST" and (form.is_valid() or _is_readable(form)):
         sheet = _read(request, membership, form)
         if sheet is not None:
-            context |= {"sheet": sheet, "errors": sheet.errors[:SHOWN_ERRORS], "wrong": len(sheet.errors)}
-            if not sheet.errors:
+            errors = sheet.errors
+            context |= {"sheet": sheet, "errors": errors[:SHOWN_ERRORS], "wrong": len(errors)}
+            if form.is_valid() and not errors:
                 made = _store(request, membership, form, sheet, context)
                 if made is not None:
                     return redirect("dashboard-batch", made.pk)
-            context["text"] = sheet.text()
+            context |= _read_so_far(sheet, form.cleaned_data["currency"])
     return render(request, "dashboard/payout_batches/new.html", context | _beside(membership))
+
+
+def _is_readable(form: NewBatchForm) -> bool:
+    """Return whether the rows can be shown although the form has an error: a browser doesn't keep a chosen file."""
+    given = form.cleaned_data
+    return bool("currency" in given and (given.get("file") or given.get("rows")))
 
 
 def _edited(request: HttpRequest, membership: Membership) -> dict[str, Any]:
@@ -88,6 +97,17 @@ def _edited(request: HttpRequest, membership: Membership) -> dict[str, Any]:
         "currency": batch.currency,
         "rows": sheet_of(items).text(),
         "replaces": batch.pk,
+    }
+
+
+def _read_so_far(sheet: Sheet, currency: str) -> dict[str, Any]:
+    """Return what the page shows of rows that aren't stored yet."""
+    return {
+        "text": sheet.text(),
+        "columns": sheet.columns,
+        "fields": [*COLUMNS.items(), ("", "Ignore")],
+        "total": total_of(sheet.rows)[0],
+        "currency": currency,
     }
 
 
@@ -109,11 +129,24 @@ def _read(request: HttpRequest, membership: Membership, form: NewBatchForm) -> S
         if given.get("file"):
             sheet = _read_file(given["file"], currency=given["currency"])
         else:
-            sheet = read_text(given["rows"], currency=given["currency"]).corrected(request.POST.dict())
+            read = read_text(given.get("rows", ""), currency=given["currency"], chosen=_chosen(request))
+            sheet = read.corrected(request.POST.dict())
     except UnreadableSheet as refusal:
         form.add_error("file" if given.get("file") else "rows", str(refusal))
         return None
+    if sheet.problem:
+        form.add_error("rows", sheet.problem)
+        return sheet
     return sheet.find_saved(partial(beneficiaries.references_by_name, membership.business))
+
+
+def _chosen(request: HttpRequest) -> dict[tuple[int, str], str]:
+    """Return the fields that were chosen for the columns, with the headings that the page showed."""
+    return {
+        (place, request.POST.get(f"heading-{place}", "")): name
+        for place in range(MOST_COLUMNS)
+        if (name := request.POST.get(f"column-{place}")) is not None and name in {"", *COLUMNS}
+    }
 
 
 def _read_file(file: Any, *, currency: str) -> Sheet:

@@ -15,21 +15,24 @@ import csv
 import io
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from dashboard.payout_batches.bank_names import find_bank, similar_banks
 from kit import banks
 from kit.money.amount_input import InvalidAmount, minor_units
-from kit.money.money import figures
+from kit.money.money import figures, money
 from kit.text.display_names import has_control_character, pasted
 from kit.text.folding import fold
+from kit.text.plurals import counted
 from payments.models import Transaction
 from payout_batches.models import PayoutBatchItem
 
 MOST_ROWS, MOST_COLUMNS = 1_000, 100
 LONGEST = 255  # characters of a name or narration
 MOST_REFERENCES = 5  # that an error names
+MOST_UNUSED = 12  # columns without a use that a page shows
+OTHER = "other"  # instead of a suggestion: what was entered beside it
 SHORT_ACCOUNTS = range(7, 10)  # digits of an account number whose zeros a spreadsheet may have dropped
 COLUMNS = {
     "name": "Beneficiary",
@@ -66,8 +69,28 @@ PURPOSES = {fold(text): each.value for each in Transaction.Purpose for text in (
 REFERENCE = re.compile(r"(?!\.\.?$)(?!va_|chk_|pl_|return_|settlement_)[A-Za-z0-9._:-]{1,90}")
 
 
+# What people chose for columns by their place and heading, instead of what the heading says. Empty: no use.
+Chosen = Mapping[tuple[int, str], str]
+NOTHING_CHOSEN: Chosen = {}
+
+
 class UnreadableSheet(ValueError):
     """The rows can't be read at all. The message is for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadColumn:
+    """A column of the sheet, with its first value, our column that it is read as (empty: not used), and what was read."""
+
+    place: int
+    heading: str
+    sample: str
+    name: str
+    read: str
+
+    @property
+    def label(self) -> str:
+        return self.heading or f"Column {self.place + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +116,16 @@ class CellError:
     def input_name(self) -> str:
         return f"fix-{self.row}-{self.column}"
 
+    @property
+    def suggestions(self) -> list[tuple[str, str]]:
+        """Return what the cell may mean, with names for people."""
+        if self.column == "bank":
+            padded = [bank for bank in _padded_banks(self.value) if bank is not None]
+            return [(bank.code, f"{bank.code}, {bank.name}") for bank in padded or similar_banks(self.value)]
+        if self.column == "account" and _is_short(self.value):
+            return [(self.value.zfill(10), banks.grouped(self.value.zfill(10)))]
+        return []
+
 
 @dataclass(slots=True)
 class Row:
@@ -102,6 +135,7 @@ class Row:
     values: dict[str, str]
     currency: str
     saved: Sequence[str] = ()  # references of the beneficiaries that its name may mean
+    cells: Sequence[str] = ()  # as they came, with those of columns that we have no use for
 
     @property
     def names_saved(self) -> bool:
@@ -158,22 +192,47 @@ class Row:
 
 @dataclass(slots=True)
 class Sheet:
-    """The rows that were read, with the errors of their cells."""
+    """The rows that were read, with the errors of their cells. `places`: of our columns among the headings."""
 
     rows: list[Row]
-    ignored: list[str] = field(default_factory=list)  # headings of columns that we have no use for
+    headings: Sequence[str]
+    places: Mapping[str, int]
+    problem: str = ""  # with the columns: the rows can't be read until other ones are chosen
 
     @property
     def errors(self) -> list[CellError]:
-        return [error for row in self.rows for error in row.errors()]
+        return [] if self.problem else [error for row in self.rows for error in row.errors()]
+
+    @property
+    def columns(self) -> list[ReadColumn]:
+        """Return the columns that are used, and some that aren't, in their order."""
+        names = {place: name for name, place in self.places.items()}
+        unused = [place for place in range(len(self.headings)) if place not in names]
+        return [
+            self._column(place, names.get(place, "")) for place in sorted([*names, *unused[:MOST_UNUSED]])
+        ]
+
+    def _column(self, place: int, name: str) -> ReadColumn:
+        cells = [row.cells[place] for row in self.rows if place < len(row.cells) and row.cells[place]]
+        read = _SUMMARIES[name](self.rows) if name in _SUMMARIES and not self.problem else ""
+        return ReadColumn(
+            place=place,
+            heading=self.headings[place],
+            sample=cells[0] if cells else "",
+            name=name,
+            read=read if name else "Not used",
+        )
 
     def corrected(self, corrections: Mapping[str, str]) -> Sheet:
         """Return the sheet with corrected cells, by the names of their inputs."""
         for row in self.rows:
             for column in COLUMNS:
                 name = f"fix-{row.number}-{column}"
-                if name in corrections:
-                    row.values[column] = _clean(corrections[name])
+                given = corrections.get(name)
+                if given == OTHER:
+                    given = corrections.get(f"{name}-other")
+                if given is not None:
+                    row.values[column] = _clean(given)
         return self
 
     def find_saved(self, find: Callable[[Collection[str]], Mapping[str, Sequence[str]]]) -> Sheet:
@@ -185,17 +244,31 @@ class Sheet:
         return self
 
     def text(self) -> str:
-        """Return the sheet as rows separated by tabs, which `read_text` reads again. Values with quotation marks are quoted."""
+        """Return the sheet as rows separated by tabs, which `read_text` reads again. Values with quotation marks are quoted.
+
+        What was corrected in a column that the sheet lacks is in a new one.
+        """
         text = io.StringIO()
         lines = csv.writer(text, delimiter="\t", lineterminator="\n")
-        lines.writerow(COLUMNS.values())
-        lines.writerows([row.values.get(name, "") for name in COLUMNS] for row in self.rows)
+        filled = {name for row in self.rows for name, value in row.values.items() if value}
+        further = [name for name in COLUMNS if name in filled and name not in self.places]
+        lines.writerow([*self.headings, *(COLUMNS[name] for name in further)])
+        lines.writerows(
+            [*self._cells(row), *(row.values.get(name, "") for name in further)] for row in self.rows
+        )
         return text.getvalue().rstrip("\n")
+
+    def _cells(self, row: Row) -> list[str]:
+        cells = [*row.cells, *[""] * len(self.headings)][: len(self.headings)]
+        for name, place in self.places.items():
+            cells[place] = row.values.get(name, "")
+        return cells
 
 
 def sheet_of(items: Iterable[PayoutBatchItem]) -> Sheet:
     """Return items as rows. They get new references, because the old ones stay taken."""
-    return Sheet([_row_of(number, item) for number, item in enumerate(items, start=1)])
+    rows = [_row_of(number, item) for number, item in enumerate(items, start=1)]
+    return Sheet(rows, [*COLUMNS.values()], {name: place for place, name in enumerate(COLUMNS)})
 
 
 def _row_of(number: int, item: PayoutBatchItem) -> Row:
@@ -209,10 +282,10 @@ def _row_of(number: int, item: PayoutBatchItem) -> Row:
     return Row(number, values, item.currency)
 
 
-def read_text(text: str, *, currency: str) -> Sheet:
+def read_text(text: str, *, currency: str, chosen: Chosen = NOTHING_CHOSEN) -> Sheet:
     """Read pasted rows, or the text of a CSV file: separated by tabs, semicolons or commas.
 
-    :raises UnreadableSheet: there are too many rows, or a column that is needed is missing
+    :raises UnreadableSheet: there are too many rows, or none
     """
     text = text.removeprefix("\ufeff").strip("\r\n")
     first = text.split("\n", 1)[0]
@@ -225,16 +298,16 @@ def read_text(text: str, *, currency: str) -> Sheet:
         raise UnreadableSheet(
             "These rows can't be read. Save the sheet as CSV in UTF-8, and try again."
         ) from None
-    return read_cells(rows, currency=currency)
+    return read_cells(rows, currency=currency, chosen=chosen)
 
 
 TOO_MANY = f"A batch has at most {MOST_ROWS:,} payouts. Split the sheet into several batches."
 
 
-def read_cells(cells: Sequence[Sequence[str]], *, currency: str) -> Sheet:
-    """Read the cells of a sheet whose first row has the headings.
+def read_cells(cells: Sequence[Sequence[str]], *, currency: str, chosen: Chosen = NOTHING_CHOSEN) -> Sheet:
+    """Read the cells of a sheet whose first row has the headings. Columns are found by these, unless one was chosen.
 
-    :raises UnreadableSheet: there are too many rows, or a column that is needed is missing
+    :raises UnreadableSheet: there are too many rows, or none
     """
     filled = [
         [_clean(cell) for cell in row[:MOST_COLUMNS]] for row in cells if any(cell.strip() for cell in row)
@@ -243,30 +316,95 @@ def read_cells(cells: Sequence[Sequence[str]], *, currency: str) -> Sheet:
         raise UnreadableSheet("Paste or upload rows with a first row of headings.")
     if len(filled) - 1 > MOST_ROWS:
         raise UnreadableSheet(TOO_MANY)
-    places = _places(filled[0])
+    headings, *lines = filled
+    places, problem = _places(headings, chosen)
+    rows = [
+        Row(
+            number,
+            {name: line[place] for name, place in places.items() if place < len(line)},
+            currency,
+            cells=line,
+        )
+        for number, line in enumerate(lines, start=1)
+    ]
+    return Sheet(rows, headings, places, problem or _missing(places))
+
+
+def _places(headings: Sequence[str], chosen: Chosen) -> tuple[dict[str, int], str]:
+    """Return the places of our columns, and what is wrong with the chosen ones.
+
+    What was chosen for a column counts while its heading is the same. Of the others, the first heading that names one
+    of ours counts.
+    """
+    places: dict[str, int] = {}
+    problem = ""
+    open_places = []
+    for place, heading in enumerate(headings):
+        name = chosen.get((place, heading))
+        if name is None:
+            open_places.append(place)
+        elif name in places:
+            problem = f"Two columns are read as {COLUMNS[name]}. Choose another field for one of them."
+        elif name:
+            places[name] = place
+    for place in open_places:
+        for name in _named_by(headings[place]):
+            places.setdefault(name, place)
+    return places, problem
+
+
+def _named_by(heading: str) -> list[str]:
+    words = " ".join(re.findall(r"\w+", re.sub(r"\(.*?\)", " ", fold(heading))))
+    return [name for name, known in HEADINGS.items() if words in known]
+
+
+def _missing(places: Mapping[str, int]) -> str:
     needed = NEEDED if any(name in places for name in OF_ACCOUNT) else ("name", "amount")
     missing = [COLUMNS[name] for name in needed if name not in places]
-    if missing:
-        raise UnreadableSheet(
-            f"No column is headed {', '.join(missing)}. Rename a heading, or use the template."
-        )
-    rows = [
-        Row(number, {name: row[place] for name, place in places.items() if place < len(row)}, currency)
-        for number, row in enumerate(filled[1:], start=1)
-    ]
-    used = set(places.values())
-    return Sheet(rows, [heading for place, heading in enumerate(filled[0]) if heading and place not in used])
+    if not missing:
+        return ""
+    return f"No column is headed {', '.join(missing)}. Choose its field below, or rename a heading."
 
 
-def _places(headings: Sequence[str]) -> dict[str, int]:
-    """Return the places of our columns. The first heading that names one counts."""
-    places: dict[str, int] = {}
-    for place, heading in enumerate(headings):
-        words = " ".join(re.findall(r"\w+", re.sub(r"\(.*?\)", " ", fold(heading))))
-        for name, known in HEADINGS.items():
-            if words in known:
-                places.setdefault(name, place)
-    return places
+def _banks_read(rows: Sequence[Row]) -> str:
+    found = [find_bank(row.values.get("bank", "")) for row in rows if not row.names_saved]
+    known = counted(len({bank.code for bank in found if bank is not None}), "bank")
+    asked = counted(found.count(None), "question")
+    return f"{known}, {asked} to answer" if None in found else known
+
+
+def _accounts_read(rows: Sequence[Row]) -> str:
+    given = [row.values.get("account", "") for row in rows if not row.names_saved]
+    wrong = sum(banks.ACCOUNT_NUMBER.fullmatch(value) is None for value in given)
+    return f"{wrong} to correct" if wrong else "10 digits in every row"
+
+
+def _amounts_read(rows: Sequence[Row]) -> str:
+    total, wrong = total_of(rows)
+    text = f"{money(total, rows[0].currency)} in total"
+    return f"{text}, {wrong} to correct" if wrong else text
+
+
+def total_of(rows: Sequence[Row]) -> tuple[int, int]:
+    """Return the sum of the amounts that can be read, in minor units, and the number of others."""
+    total = wrong = 0
+    for row in rows:
+        try:
+            total += minor_units(row.values.get("amount", ""), row.currency)
+        except InvalidAmount:
+            wrong += 1
+    return total, wrong
+
+
+_SUMMARIES: dict[str, Callable[[Sequence[Row]], str]] = {
+    "name": lambda rows: counted(len({row.values.get("name", "") for row in rows}), "name"),
+    "bank": _banks_read,
+    "account": _accounts_read,
+    "amount": _amounts_read,
+    "narration": lambda _: "Printed on bank statements",
+    "reference": lambda _: "Of each payout",
+    "purpose": lambda _: "Of each payout",
+}
 
 
 def _clean(cell: str) -> str:
@@ -287,21 +425,30 @@ def _wrong_bank(value: str, _currency: str) -> str:
         return "Enter the bank's name or code."
     if find_bank(value) is not None:
         return ""
-    if value.isascii() and value.isdigit():
-        for padded in (value.zfill(3), value.zfill(6)):
-            bank = banks.find(padded)
-            if bank is not None:
-                return f"{value} is no bank's code. If the spreadsheet dropped a zero, enter {padded} for {bank.name}."
+    for bank in _padded_banks(value):
+        if bank is not None:
+            return f"{value} is no bank's code. If the spreadsheet dropped a zero, enter {bank.code} for {bank.name}."
     similar = " or ".join(f"{bank.name} ({bank.code})" for bank in similar_banks(value))
     if similar:
         return f"Which bank is {value}? Enter the code if you mean {similar}."
     return f"No bank is called {value}. Check the spelling, or enter the bank's code."
 
 
+def _padded_banks(value: str) -> list[banks.Bank | None]:
+    """Return the banks whose codes a number may be without its first zeros."""
+    is_number = value.isascii() and value.isdigit()
+    return [banks.find(value.zfill(length)) for length in (3, 6)] if is_number else []
+
+
+def _is_short(value: str) -> bool:
+    """Return whether a value may be an account number without its first zeros."""
+    return value.isascii() and value.isdigit() and len(value) in SHORT_ACCOUNTS
+
+
 def _wrong_account(value: str, _currency: str) -> str:
     if banks.ACCOUNT_NUMBER.fullmatch(value):
         return ""
-    if value.isascii() and value.isdigit() and len(value) in SHORT_ACCOUNTS:
+    if _is_short(value):
         padded = value.zfill(10)
         return f"This number has {len(value)} digits instead of 10. If the spreadsheet dropped a zero, enter {padded}."
     return "Enter an account number of exactly 10 digits."

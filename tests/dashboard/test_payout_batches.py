@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.utils import timezone
 from xlsxwriter import Workbook
 
@@ -143,7 +144,7 @@ def test_bank_whose_name_is_ambiguous_is_asked_about(browser, ada):
 
     assert "Which bank is Trust Bank? Enter the code if you mean Guaranty Trust Bank (058) or Titan" in page
     assert "Which bank is Access MFB?" in page
-    assert "Row 2, <bdi>Bisi</bdi>: Bank</label>" in page
+    assert "Row 2, <bdi>Bisi</bdi>: Bank “Access MFB”</legend>" in page
     assert "No bank is called Heritage." in page
     assert not PayoutBatch.objects.exists()
 
@@ -261,6 +262,104 @@ def test_too_many_rows_and_missing_columns_are_refused(browser, ada):
     assert not PayoutBatch.objects.exists()
 
 
+def test_columns_with_other_headings_are_chosen_once_and_kept(browser, ada):
+    rows = "Whom\tBank\tAccount\tAmount\tBranch\nKano Dye Works\t44\t0690213447\t1,500.00\tYaba\n"
+
+    page = post(browser, rows)
+
+    shown = page.content.decode()
+    assert "No column is headed Beneficiary. Choose its field below" in shown
+    assert [(each.label, each.sample, each.name) for each in page.context["columns"]] == [
+        ("Whom", "Kano Dye Works", ""),
+        ("Bank", "44", "bank"),
+        ("Account", "0690213447", "account"),
+        ("Amount", "1,500.00", "amount"),
+        ("Branch", "Yaba", ""),
+    ]
+    chosen = {"heading-0": "Whom", "column-0": "name", "heading-4": "Branch", "column-4": "narration"}
+    page = post(browser, rows, **chosen)
+    assert [each.read for each in page.context["columns"]] == [
+        "1 name",
+        "0 banks, 1 question to answer",
+        "10 digits in every row",
+        "NGN 1,500.00 in total",
+        "Printed on bank statements",
+    ]
+    post(browser, page.context["text"], **chosen, **{"fix-1-bank": "044"})
+    assert stored() == [TWO[0]]
+    assert PayoutBatchItem.objects.get().narration == "Yaba"
+
+
+def test_chosen_columns_dont_hold_for_another_sheet(browser, ada):
+    chosen = {"heading-0": "Whom", "column-0": "amount"}
+
+    post(browser, ROWS, **chosen)
+
+    assert stored() == TWO
+
+
+def test_two_columns_for_one_field_are_asked_about(browser, ada):
+    chosen = {"heading-0": "Name", "column-0": "amount", "heading-3": "Net", "column-3": "amount"}
+    page = post(browser, "Name\tBank\tAccount\tNet\nKano\t044\t0690213447\t1\n", **chosen)
+
+    assert "Two columns are read as Amount." in page.content.decode()
+    assert not PayoutBatch.objects.exists()
+
+
+def test_lost_zeros_are_answered_by_a_click_or_with_another_value(browser, ada):
+    rows = HEAD + "Kano Dye Works\t44\t690213447\t1500\t\n"
+    page = post(browser, rows).content.decode()
+    assert 'name="fix-1-bank" value="044" required><span>044, Access Bank' in page
+    assert 'name="fix-1-account" value="0690213447" required><span>0690 213 447' in page
+    assert "checked><span>044" not in page  # asked about, never guessed
+
+    post(
+        browser, rows, **{"fix-1-bank": "044", "fix-1-account": "other", "fix-1-account-other": "6902134470"}
+    )
+
+    assert stored() == [("Kano Dye Works", "044", "6902134470", 150_000)]
+
+
+def test_rows_of_a_file_are_kept_if_the_title_is_missing(browser, ada):
+    page = post(browser, title="", file=SimpleUploadedFile("rows.csv", ROWS.encode()))
+
+    assert "Kano Dye Works" in page.context["text"]
+    assert not PayoutBatch.objects.exists()
+
+
+def test_the_chosen_tab_decides_between_rows_and_file(browser, ada):
+    assert "Choose a CSV or XLSX file." in post(browser, ROWS, source="file").content.decode()
+
+    post(browser, ROWS, source="paste", file=SimpleUploadedFile("other.csv", b"not,used\n"))
+
+    assert stored() == TWO
+
+
+def test_checker_reads_what_the_bank_says_of_every_row(browser, ada):
+    checker = MemberFactory(business=ada.business, role="finance")
+    made = waiting_batch(ada.business)
+
+    shown = signed_in(checker.user, client=Client()).get(page_of(made)).content.decode()
+
+    assert shown.count("Bank says <bdi>") == made.item_count
+    assert "Your decision" in shown
+
+
+def test_maker_is_not_asked_for_a_decision(browser, ada):
+    PayoutControls.objects.create(business=ada.business, approval="always")
+    MemberFactory(business=ada.business, role="finance")
+    post(browser, ROWS)
+    checks.check_due()
+    made = PayoutBatch.objects.get()
+    browser.post(f"{page_of(made)}approve/")
+
+    shown = browser.get(page_of(made)).content.decode()
+
+    assert "Your decision" not in shown
+    assert "Reject instead" not in shown
+    assert "Cancel batch" in shown
+
+
 def test_findings_are_decided_under_their_rows(browser, ada):
     rows = (
         HEAD
@@ -326,7 +425,7 @@ def test_removed_rows_are_not_counted(browser, ada, approval):
     ready = browser.get(page_of(batch)).content.decode()
     answer = browser.post(f"{page_of(batch)}approve/", follow=True).content.decode()
     if approval == "always":
-        assert "Approve NGN 3,100.00" in checker.get(page_of(batch)).content.decode()
+        assert "Approve and send NGN 3,100.00" in checker.get(page_of(batch)).content.decode()
         checker.post(f"{page_of(batch)}decide/", {"decision": "approve"})
     else:
         assert "NGN 3,100.00 is being sent" in answer
@@ -588,7 +687,7 @@ def test_says_what_needs_attention_and_what_to_do(browser, ada):
 
     shown = shown_text(browser, batch)
 
-    assert "NGN 2,500.51 to <bdi>Supplier 2</bdi> failed" in shown
+    assert "Guaranty Trust Bank refused NGN 2,500.51 to <bdi>Supplier 2</bdi>" in shown
     assert "The money and its fee are back in your balance." in shown
     assert "confirmed NGN 200.00 to <bdi>B</bdi>" in shown
     assert "1 not confirmed, NGN 200.00" in shown
@@ -732,7 +831,7 @@ def test_checker_sees_findings_flags_and_changes(browser, ada):
         'at-none">(?:<span class="muted">)?([^<]+)(?:</span>)?</td> <td class="fit figure at-amount"', shown
     )
     assert changes == ["+100.00", "\N{MINUS SIGN}200.00", "same", "\N{EN DASH}"]
-    assert "Approve NGN 4,800.00" in shown
+    assert "Approve and send NGN 4,800.00" in shown
     assert "You made" not in shown
 
 
