@@ -38,9 +38,13 @@ def approval_page(request: HttpRequest, membership: Membership, transaction_id: 
     payout = own_transaction(membership, transaction_id)
     if payout.awaiting != Transaction.Awaiting.APPROVAL:
         return redirect(address_of(payout))
-    is_rejected = request.POST.get("decision") == "reject"
+    is_maker = payout.approval.maker_id == membership.member.user_id
+    decision = request.POST.get("decision")
+    if decision == "cancel" and is_maker:
+        return _cancel(request, payout)
+    is_rejected = decision == "reject"
     form = RejectForm(request.POST if is_rejected else None)
-    if request.method == "POST" and (not is_rejected or form.is_valid()):
+    if decision == "approve" or (is_rejected and form.is_valid()):
         reason = form.cleaned_data["reason"] if is_rejected else ""
         return _decide(request, membership, payout, is_rejected=is_rejected, reason=reason)
     approval, charge = payout.approval, transitions.charge_of(payout)
@@ -54,6 +58,7 @@ def approval_page(request: HttpRequest, membership: Membership, transaction_id: 
         "approval": approval,
         "granted": approval.grants.count(),
         "why_not": why_not,
+        "is_maker": is_maker,
         "warnings": _warnings(payout),
         **({} if why_not else _holder(payout)),
         "charge": charge,
@@ -76,6 +81,15 @@ def _decide(
         else:
             decided = waiting_payouts.approve(payout.pk, user=user, actor=actor, now=now)
             _add_message(request, decided, amount)
+    except Problem as refused:
+        messages.error(request, str(refused.detail))
+    return redirect(address_of(payout))
+
+
+def _cancel(request: HttpRequest, payout: Transaction) -> HttpResponse:
+    try:
+        waiting_payouts.cancel(payout.pk, now=clock.now())
+        messages.success(request, "Payout cancelled. Nothing was sent.")
     except Problem as refused:
         messages.error(request, str(refused.detail))
     return redirect(address_of(payout))

@@ -181,4 +181,15 @@ class TestApprovalPage:
 
         assert "waits for approval by another member" in made
         assert "You made this payout." in shown
+        assert "Your decision" not in shown
+        assert "Reject instead" not in shown
         assert Transaction.objects.get().awaiting == "approval"
+        browser.post(address, {"decision": "cancel"})
+        assert Transaction.objects.get().response_code == "20091"
+
+    def test_only_the_maker_cancels(self, browser, api, ada):
+        payout = waiting_payout(api, ada.business)
+
+        browser.post(f"/dashboard/payouts/{payout.pk}/approval/", {"decision": "cancel", "reason": ""})
+
+        assert Transaction.objects.get(pk=payout.pk).awaiting == "approval"
