@@ -237,7 +237,7 @@ class PayoutBatchItem(models.Model):
         """Return why its payout failed, or what is wrong with the item; an empty string if nothing is."""
         if self.payout is None:
             return self.problem
-        return self.payout.outcome_text if self.payout.status == Transaction.Status.FAILED else ""
+        return self.payout.reason_text if self.payout.status == Transaction.Status.FAILED else ""
 
     @property
     def bank_name(self) -> str:

@@ -172,7 +172,7 @@ def reason(transaction: Transaction) -> str:
         return transaction.mismatch_text
     if transaction.status == Transaction.Status.FAILED:
         is_named = transaction.response_code in FAILURE_NAMES
-        return "" if is_named and not transaction.is_transfer_payment else transaction.outcome_text
+        return "" if is_named and not transaction.is_transfer_payment else transaction.reason_text
     if transaction.amount_refunded and transaction.amount_refunded < transaction.amount_collected:
         return f"{money(transaction.amount_refunded, transaction.currency)} refunded"
     if transaction.amount_returned and transaction.amount_returned < transaction.amount:

@@ -17,6 +17,7 @@ from dashboard.transactions.checkouts import CheckoutDetails, details_of_checkou
 from dashboard.transactions.figures import Figure, figures_of
 from dashboard.transactions.notes import notes_on
 from dashboard.transactions.payout_approvers import approvers_of
+from dashboard.transactions.payout_failures import Failure, failure_of
 from dashboard.transactions.related import (
     batch_of,
     disputes_of,
@@ -53,6 +54,7 @@ class Detail:
     notes: Sequence[Note]
     sender: Sender | None
     advice: Advice | None  # on a failed payment
+    failure: Failure | None  # of a payout
     payer_page: PayerPage | None
     checkout: CheckoutDetails | None
     approvers: Sequence[str]  # of a payout
@@ -94,6 +96,7 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
             "payment_link",
             "checkout",
             "approval__maker",
+            "approval__decided_by",
             "batch_item__batch",
         )
         .filter(pk=transaction_id)
@@ -147,6 +150,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
         notes=notes_on(transaction),
         sender=_sender(transaction),
         advice=_advice(transaction),
+        failure=failure_of(transaction),
         payer_page=_payer_page(transaction, membership),
         checkout=checkout,
         approvers=approvers_of(transaction) if is_payout else (),

@@ -35,6 +35,7 @@ from payments.rules.outcomes import (
     Outcome,
     transfer_received,
 )
+from payments.rules.payout_reasons import reason_of
 from payments.rules.status_names import outcome_name
 from virtual_accounts.models import Session
 
@@ -503,6 +504,12 @@ class Transaction(models.Model):
             sender = self.response_summary.removeprefix(named)
             return f"{money(received, self.currency)} received from {sender}"
         return self.response_summary
+
+    @property
+    def reason_text(self) -> str:
+        """Return why it failed: in the words of the bank that refused a payout, if its code has any."""
+        is_payout = self.request_type == self.RequestType.PAYOUT
+        return (reason_of(self.gateway_code) if is_payout else "") or self.outcome_text
 
     @property
     def mismatch_text(self) -> str:

@@ -1,0 +1,68 @@
+"""Why a payout failed and what helps, for its page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from payments.models import PayoutApproval, Transaction
+from payments.rules.outcomes import CANCELLED, NOT_SUFFICIENT_FUNDS, PAYOUT_REJECTED
+
+TAKEN_BACK = "The amount and the fee are back in your balance."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What happened to a payout that didn't arrive, and the form that pays it again."""
+
+    cause: str
+    text: str
+    address: str
+
+
+def failure_of(payout: Transaction) -> Failure | None:
+    """Return why a payout failed or came back; None if it did neither."""
+    if payout.request_type != Transaction.RequestType.PAYOUT:
+        return None
+    is_returned = payout.amount > 0 and payout.amount_returned == payout.amount
+    if payout.status != Transaction.Status.FAILED and not is_returned:
+        return None
+    cause, text = _returned(payout) if is_returned else _failed(payout)
+    return Failure(
+        cause=cause, text=text, address=f"{reverse('dashboard-new-payout')}?instead_of={payout.pk}"
+    )
+
+
+def _returned(payout: Transaction) -> tuple[str, str]:
+    return (
+        f"{payout.bank_name} returned the payout",
+        "The amount is back in your balance. Ask for another account to pay again.",
+    )
+
+
+def _failed(payout: Transaction) -> tuple[str, str]:
+    if payout.response_code == NOT_SUFFICIENT_FUNDS.code and not payout.full_gateway_code:
+        return (
+            "Your balance didn't cover the payout and its fee",
+            "Nothing was taken. Pay again once it does.",
+        )
+    if payout.response_code == PAYOUT_REJECTED.code:
+        return _rejected(payout), f"Nothing was sent. {TAKEN_BACK}"
+    if payout.response_code == CANCELLED.code:
+        return "Cancelled before it was sent", TAKEN_BACK
+    return (
+        f"{payout.bank_name} refused the payout: {payout.reason_text}",
+        f"{TAKEN_BACK} Check the account with the beneficiary before you pay again.",
+    )
+
+
+def _rejected(payout: Transaction) -> str:
+    approval: PayoutApproval | None = getattr(payout, "approval", None)
+    if approval is None:
+        return "Your server rejected the payout"
+    if approval.state == PayoutApproval.State.REJECTED and approval.decided_by is not None:
+        return f"Rejected by {approval.decided_by.email}: “{approval.reason}”"
+    if approval.state == PayoutApproval.State.EXPIRED:
+        return "Nobody approved the payout within 72 hours"
+    return "Your server rejected the payout"
