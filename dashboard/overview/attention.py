@@ -15,6 +15,7 @@ from dashboard.models import FallenRate
 from dashboard.overview.endpoint_panel import EndpointPanel
 from dashboard.success_rates.names import described
 from dashboard.transactions.filters import AUTHORISED
+from dashboard.ui.todo import Item
 from disputes.models import Dispute
 from kit import banks
 from kit.money.money import money
@@ -28,20 +29,6 @@ from virtual_accounts.models import UnappliedMoney
 SOON = timedelta(days=2)  # an authorisation that expires
 KEY_SOON = timedelta(days=14)  # a key that expires: its successor has to be installed
 HELD_FOR = timedelta(days=31)  # longer than any card's authorisation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """Something to do, with the page where it is done."""
-
-    tone: str  # of the sign: "bad", "" or "note"
-    icon: str
-    what: str
-    since: datetime | None = None  # said after `what`
-    why: str
-    until: datetime | None = None  # said after `why`
-    address: str
-    action: str  # of the button
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

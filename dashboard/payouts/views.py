@@ -12,8 +12,11 @@ from django.shortcuts import redirect, render
 from rest_framework.exceptions import ValidationError
 
 from dashboard.memberships import Membership, members_form
-from dashboard.payouts.forms import PayoutForm
+from dashboard.payouts import payees
+from dashboard.payouts.forms import NEW, PayoutForm
+from dashboard.transactions.detail import find
 from dashboard.transactions.detail_page import address_of
+from dashboard.transactions.payout_failures import failure_of
 from dashboard.ui.api_errors import add_api_errors
 from kit import banks
 from kit.api.errors import Problem
@@ -36,8 +39,6 @@ from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
 
-SAVED = 100  # beneficiaries that the form offers, the newest
-
 
 @members_form("make a payout", may=Permission.PAY_OUT)
 def new_payout_page(request: HttpRequest, membership: Membership) -> HttpResponse:
@@ -45,11 +46,15 @@ def new_payout_page(request: HttpRequest, membership: Membership) -> HttpRespons
     form = PayoutForm(
         request.POST or None,
         currencies=[each for each in membership.business.currencies if each in banks.currencies()],
+        beneficiaries=payees.open_ones(membership.business),
         initial={"reference": f"payout-{secrets.token_hex(6)}"} | _given(request, membership),
     )
     step = request.POST.get("step")
     if step == "lookup":
         return _look_up(request, membership, form)
+    if step == "search" and payees.is_new_search(request.POST):
+        form.keep_errors_of(())
+        return _form_page(request, membership, form)
     if request.method != "POST" or not form.is_valid() or step == "change":
         return _form_page(request, membership, form)
     return _review(request, membership, form)
@@ -59,26 +64,42 @@ def _form_page(
     request: HttpRequest, membership: Membership, form: PayoutForm, verified: Verified | None = None
 ) -> HttpResponse:
     business = membership.business
-    saved = Beneficiary.objects.of(business).filter(blocked_at=None).order_by("-pk")[:SAVED]
     context = {
         "membership": membership,
         "form": form,
         "available": [
-            (each, _left_of_day(business, each.currency))
+            (each, _controls_of(business, each.currency))
             for each in balances(business)
             if each.currency in banks.currencies()
         ],
-        "saved": sorted(saved, key=lambda each: each.name.casefold()),
+        "payees": payees.offered(business, search=request.POST.get("q", ""), chosen=form.chosen),
+        "summary": _entered_so_far(business, form),
         "verified": verified,
         "bank": banks.name_of(form["bank_code"].value() or ""),
     }
     return render(request, "dashboard/payouts/new.html", context)
 
 
-def _left_of_day(business: Business, currency: str) -> int | None:
+def _entered_so_far(business: Business, form: PayoutForm) -> dict[str, Any] | None:
+    """Return the summary of the amount that was entered; None without a valid one."""
+    given = getattr(form, "cleaned_data", {})
+    if "minor_units" not in given:
+        return None
+    return _summary(business, given["minor_units"], given["currency"], given.get("purpose", ""))
+
+
+def _controls_of(business: Business, currency: str) -> dict[str, Any]:
+    """Return what the owners' and the staff's controls say about the next payout in a currency."""
     controls = PayoutControls.objects.filter(business=business).first()
-    limits = payout_limits.lowest_of(controls, currency) if controls else {}
-    return payout_limits.left_of_day(business, limits, currency, now=clock.now())
+    if controls is None:
+        return {}
+    limits = payout_limits.lowest_of(controls, currency)
+    return {
+        **limits,
+        "left": payout_limits.left_of_day(business, limits, currency, now=clock.now()),
+        "approval": controls.approval,
+        "approval_above": controls.approval_above.get(currency),
+    }
 
 
 def _look_up(request: HttpRequest, membership: Membership, form: PayoutForm) -> HttpResponse:
@@ -108,16 +129,19 @@ def _review(request: HttpRequest, membership: Membership, form: PayoutForm) -> H
     the audit log has what it said and not what the form says.
     """
     order = form.order()
-    summary = _summary(membership.business, order)
+    summary = _summary(membership.business, order["amount"], order["currency"], order.get("purpose", ""))
     if summary is None:
         form.add_error(
             "currency", f"Payouts in {order['currency']} aren't available. Choose another currency."
         )
         return _form_page(request, membership, form)
     try:
-        verified = beneficiaries.verify(business=membership.business, **order["customer"], now=clock.now())
+        verified = beneficiaries.verify(business=membership.business, **form.account(), now=clock.now())
     except UnknownBeneficiary:
-        form.add_error("account_number", _no_account(order["customer"]["bank_code"]))
+        form.add_error(
+            "account_number" if form.chosen == NEW else "beneficiary",
+            _no_account(form.cleaned_data["bank_code"]),
+        )
         return _form_page(request, membership, form)
     is_confirmed = request.POST.get("step") == "confirmed"
     is_verified = verified.verification == Beneficiary.Verification.VERIFIED
@@ -127,6 +151,7 @@ def _review(request: HttpRequest, membership: Membership, form: PayoutForm) -> H
         "membership": membership,
         "form": form,
         "summary": summary,
+        "bank": banks.name_of(form.cleaned_data["bank_code"]),
         "verified": verified,
         "is_not_ticked": is_confirmed,
     }
@@ -134,18 +159,42 @@ def _review(request: HttpRequest, membership: Membership, form: PayoutForm) -> H
 
 
 def _given(request: HttpRequest, membership: Membership) -> dict[str, str]:
-    """Return what a link to the form names: a beneficiary's account, or what a transfer was too much by."""
+    """Return what a link to the form names: a beneficiary, a payout to repeat, or what a transfer was too much by."""
     found = beneficiaries.find_of(membership.business, request.GET.get("beneficiary", ""))
     if found is not None:
-        return {name: getattr(found, name) for name in ("name", "bank_code", "account_number", "currency")}
-    return _overpaid(membership, request.GET.get("overpaid", ""))
+        return {"beneficiary": found.reference, "currency": found.currency}
+    return {
+        **_overpaid(membership, _id_of(request.GET.get("overpaid", ""))),
+        **_again(membership, _id_of(request.GET.get("instead_of", ""))),
+    }
 
 
-def _overpaid(membership: Membership, unapplied_id: str) -> dict[str, str]:
-    """Return the payout that gives back what a credited transfer was too much. Its reference lets it be sent once."""
+def _id_of(text: str) -> UUID | None:
     try:
-        key = UUID(unapplied_id)
+        return UUID(text)
     except ValueError:
+        return None
+
+
+def _again(membership: Membership, payout_id: UUID | None) -> dict[str, str]:
+    """Return a payout that failed or came back, to be paid again with a new reference."""
+    payout = payout_id and find(membership.business, payout_id)
+    if not payout or failure_of(payout) is None:
+        return {}
+    paid = {"name": payout.customer_name, "bank_code": payout.bank_code}
+    return {
+        **paid,
+        "account_number": payout.account_number,
+        "currency": payout.currency,
+        "amount": figures(payout.amount, payout.currency),
+        "narration": payout.narration,
+        "purpose": payout.purpose,
+    }
+
+
+def _overpaid(membership: Membership, key: UUID | None) -> dict[str, str]:
+    """Return the payout that gives back what a credited transfer was too much. Its reference lets it be sent once."""
+    if key is None:
         return {}
     credited = unapplied_queries.of(membership.business).filter(state=UnappliedMoney.State.CREDITED, pk=key)
     money_held = credited.select_related("transfer__session").first()
@@ -158,11 +207,10 @@ def _overpaid(membership: Membership, unapplied_id: str) -> dict[str, str]:
     return {"name": transfer.sender_name, **once, **known}
 
 
-def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the summary to review; None if the currency has no fee rule."""
-    amount, currency = order["amount"], order["currency"]
+def _summary(business: Business, amount: int, currency: str, purpose: str) -> dict[str, Any] | None:
+    """Return what an amount of minor units costs; None if the currency has no fee rule."""
     try:
-        rule = fee_rules.snapshot(business, Flow.PAYOUT, currency, purpose=order.get("purpose", ""))
+        rule = fee_rules.snapshot(business, Flow.PAYOUT, currency, purpose=purpose)
     except fee_rules.NoPrice:
         return None
     costs = charge(FeeRule.from_snapshot(rule), amount)
@@ -174,9 +222,9 @@ def _summary(business: Business, order: dict[str, Any]) -> dict[str, Any] | None
         "charge": costs,
         "total": amount + costs.total,
         "available": available,
+        "left": available - amount - costs.total,
         "is_covered": available >= amount + costs.total,
         "is_exempt": _duty(business, amount, currency) > costs.stamp_duty,
-        "bank": banks.name_of(order["customer"]["bank_code"]),
     }
 
 
@@ -212,7 +260,11 @@ def _start(
         form.add_error(None, str(refusal.detail))
     else:
         _add_message(request, intent.resource)
-        if form.cleaned_data["is_saved"] and intent.resource.status != Transaction.Status.FAILED:
+        if (
+            form.cleaned_data["is_saved"]
+            and form.chosen == NEW
+            and intent.resource.status != Transaction.Status.FAILED
+        ):
             _save(request, membership, form)
         return redirect(address_of(intent.resource))
     return _form_page(request, membership, form)
@@ -220,7 +272,7 @@ def _start(
 
 def _save(request: HttpRequest, membership: Membership, form: PayoutForm) -> None:
     """Save the account that was paid, unless it is saved already. Its reference is the payout's."""
-    business, wanted = membership.business, form.beneficiary()
+    business, wanted = membership.business, form.new_beneficiary()
     account = {name: wanted[name] for name in ("account_number", "bank_code")}
     if Beneficiary.objects.of(business).filter(**account).exists():
         return

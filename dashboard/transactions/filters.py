@@ -45,6 +45,7 @@ class TransactionFilter(AmountFilter):
     """Search, status, days, amount and response code."""
 
     listed_type: str  # of the list, without the filter
+    shown_with: Sequence[str] = ("session__transfer",)  # what the list shows of other tables
 
     q = PastedField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(

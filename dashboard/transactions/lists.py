@@ -21,6 +21,8 @@ from dashboard.ui.chips import ChipSpec
 from dashboard.ui.figures import Figure
 from dashboard.ui.lists import exports
 from dashboard.ui.lists.lists import ListSpec, list_response
+from dashboard.ui.lists.tabs import Tab
+from dashboard.ui.todo import Item
 from kit.files.tables import Column, Table, amounts, attributes
 from merchants.exports import FileType
 from merchants.models import Business
@@ -40,6 +42,8 @@ class TransactionList(ListSpec):
     size: int = ROWS
     has_news: bool = True
     figures: Callable[..., list[Figure]] | None = None  # above the list: of a business, at a time
+    attention: Callable[..., list[Item]] | None = None  # as well: what a person has to do about its rows
+    links: Callable[[], list[Tab]] | None = None  # after the tabs: to other lists
 
     @property
     def page(self) -> str:
@@ -55,8 +59,13 @@ def list_page(request: HttpRequest, membership: Membership, listed: TransactionL
     return list_response(request, listed.template, listed, form, rows, membership=membership, further=further)
 
 
-def _with_figures(listed: TransactionList, business: Business, _: dict[str, Any]) -> dict[str, Any]:
-    return {"figures": listed.figures(business, now=timezone.now())} if listed.figures else {}
+def _with_figures(listed: TransactionList, business: Business, context: dict[str, Any]) -> dict[str, Any]:
+    now = timezone.now()
+    return {
+        "figures": listed.figures(business, now=now) if listed.figures else [],
+        "attention": listed.attention(context["page"].rows, now=now) if listed.attention else [],
+        "tabs": [*context["tabs"], *(listed.links() if listed.links else [])],
+    }
 
 
 @members_export

@@ -34,7 +34,7 @@ class TransactionRows(ListRows):
 
     def sources(self, **instead: str) -> list[QuerySet[Transaction]]:
         found = sources(self.form, business=self.business, found=self.found, **self._with_type(instead))
-        return [each.select_related("session__transfer") for each in found]
+        return [each.select_related(*self.form.shown_with) for each in found]
 
     def is_scan(self, **instead: str) -> bool:
         return not self.found and bool(self.form.unindexed(**self._with_type(instead)))

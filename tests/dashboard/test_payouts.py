@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from dashboard.ui.figures import Change
+from kit.money.money import MINUS
 from merchants.models import AuditEntry
 from payments.models import Beneficiary, PayoutControls, Tariff, Transaction
 from payments.rules.sandbox_triggers import (
@@ -20,7 +21,7 @@ from payments.services import fee_rules
 from payments.services.payouts import payout_returns, waiting_payouts
 from tests import orders
 from tests.batches import completed_batch
-from tests.beneficiaries import beneficiary_of
+from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory
 from tests.payout_controls import waiting_payout
 from tests.settling import STAFF
@@ -94,9 +95,75 @@ class TestNewPayout:
 
         shown = browser.get(f"{PAYOUTS}new/").content.decode()
 
-        assert f'<option value="{saved.reference}">Bisi Alabi · ' in shown
+        assert f'name="beneficiary" value="{saved.reference}"><span>' in shown
+        assert "<bdi>Bisi Alabi</bdi>" in shown
+        assert "Not paid yet" in shown
         fill_wallet(ada.business, 250_000)
         assert "NGN 2,500.00</b>" in browser.get(f"{PAYOUTS}new/").content.decode()
+
+    def test_pays_a_saved_beneficiary_by_its_reference(self, browser, ada):
+        saved = beneficiary_of(ada.business, name="Bisi Alabi", account_number="0690213447")
+        hidden = {"bank_code": "", "account_number": "12", "name": ""}  # what the page hides isn't checked
+        form = PAYOUT_FORM | hidden | {"beneficiary": saved.reference}
+
+        review = browser.post(f"{PAYOUTS}new/", form | {"step": "review"}).content.decode()
+        browser.post(f"{PAYOUTS}new/", form | CONFIRMED | {"is_saved": "on"})
+
+        assert f'name="beneficiary" value="{saved.reference}"' in review
+        payout = Transaction.objects.get()
+        assert (payout.customer_name, payout.account_number) == ("Bisi Alabi", "0690213447")
+        assert Beneficiary.objects.count() == 1  # it is saved already
+        assert "Paid" in browser.get(f"{PAYOUTS}new/").content.decode()
+
+    def test_of_a_deleted_or_blocked_beneficiary_is_refused(self, browser, ada, bisi):
+        for reference in (
+            blocked_beneficiary(ada.business).reference,
+            beneficiary_of(bisi.business).reference,
+        ):
+            form = PAYOUT_FORM | {"step": "review", "beneficiary": reference}
+
+            page = browser.post(f"{PAYOUTS}new/", form)
+
+            assert set(page.context["form"].errors) == {"beneficiary"}
+
+    @pytest.mark.parametrize("text", ["alabi", "Access", "0690 2134", "ref-of-bisi"])
+    def test_searches_beneficiaries_and_keeps_what_was_entered(self, browser, ada, text):
+        beneficiary_of(
+            ada.business,
+            name="Bisi Alabi",
+            account_number="0690213447",
+            bank_code="044",
+            reference="ref-of-bisi",
+        )
+        beneficiary_of(ada.business, name="Chidi Eze", account_number="0123456780", bank_code="058")
+
+        page = browser.post(f"{PAYOUTS}new/", {"step": "search", "q": text, "narration": "Rent"})
+
+        assert [each.name for each in page.context["payees"]["saved"]] == ["Bisi Alabi"]
+        assert 'value="Rent"' in page.content.decode()
+        assert "aria-invalid" not in page.content.decode()
+
+    def test_is_reviewed_by_enter_in_another_field_than_the_search(self, browser, ada):
+        form = PAYOUT_FORM | {"step": "search", "q": "alabi", "searched": "alabi"}
+
+        assert "Send NGN 2,500.50?" in browser.post(f"{PAYOUTS}new/", form).content.decode()
+
+    def test_keeps_the_chosen_beneficiary_in_the_list_whatever_is_searched(self, browser, ada):
+        saved = beneficiary_of(ada.business, name="Bisi Alabi")
+
+        page = browser.post(
+            f"{PAYOUTS}new/", {"step": "search", "q": "nobody", "beneficiary": saved.reference}
+        )
+
+        assert f'value="{saved.reference}" checked' in page.content.decode()
+
+    def test_says_what_remains_before_it_is_reviewed(self, browser, ada):
+        fill_wallet(ada.business, 1_000_000)
+
+        shown = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"step": "lookup"}).content.decode()
+
+        assert "Left after this payout" in shown
+        assert f"{MINUS}NGN 2,500.50" in shown
 
     def test_looks_the_holder_up_before_the_rest_is_entered(self, browser, ada):
         form = {
@@ -264,7 +331,10 @@ class TestNewPayout:
     def test_lists_the_fields_to_check_if_there_are_several(self, browser, ada):
         shown = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"name": "", "bank_code": ""}).content.decode()
 
-        for field, message in [("name", "Enter the beneficiary."), ("bank_code", "Choose the bank.")]:
+        for field, message in [
+            ("name", "Enter the name in your records."),
+            ("bank_code", "Choose the bank."),
+        ]:
             assert f'<a href="#id_{field}">' in shown
             assert shown.count(message) == 2
         one_error = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | {"name": ""}).content.decode()
@@ -277,6 +347,93 @@ class TestNewPayout:
         answer = browser.post(f"{PAYOUTS}new/", PAYOUT_FORM | CONFIRMED)
 
         assert "This reference was already used for a different request." in answer.content.decode()
+
+
+class TestPayAgain:
+    def test_says_why_a_bank_refused_it_and_offers_to_pay_again(self, browser, ada, now):
+        failed = start(orders.payout(amount=250_051), business=ada.business, now=now)
+
+        page = browser.get(f"{PAYOUTS}{failed.pk}/")
+
+        assert page.context["detail"].failure.cause.endswith("Bank refused the payout: Insufficient funds")
+        assert f"{PAYOUTS}new/?instead_of={failed.pk}" in page.content.decode()
+
+    def test_says_that_the_balance_was_too_low(self, browser, ada, now, settings):
+        settings.PAYOUT_REQUIRES_BALANCE = True
+        failed = start(orders.payout(), business=ada.business, now=now)
+
+        failure = browser.get(f"{PAYOUTS}{failed.pk}/").context["detail"].failure
+
+        assert (failure.cause, failure.text) == (
+            "Your balance didn't cover the payout and its fee",
+            "Nothing was taken. Pay again once it does.",
+        )
+
+    def test_names_who_rejected_it_and_the_reason(self, browser, ada, now):
+        payout, checker = waiting_payout(ada.business), MemberFactory(business=ada.business, role="finance")
+        waiting_payouts.reject(payout.pk, reason="Not agreed", user=checker.user, actor=STAFF, now=now)
+
+        shown = browser.get(f"{PAYOUTS}{payout.pk}/").content.decode()
+
+        assert f"Rejected by {checker.user.email}: “Not agreed”" in shown
+
+    def test_fills_the_form_in_with_a_new_reference(self, browser, ada, now):
+        failed = start(orders.payout(amount=250_051, narration="Rent"), business=ada.business, now=now)
+
+        form = browser.get(f"{PAYOUTS}new/?instead_of={failed.pk}").context["form"]
+
+        assert (form["account_number"].value(), form["amount"].value(), form["narration"].value()) == (
+            failed.account_number,
+            "2,500.51",
+            "Rent",
+        )
+        assert form["reference"].value() != failed.reference
+
+    def test_is_not_offered_for_what_arrived_or_is_of_another_business(self, browser, ada, bisi, now):
+        paid = start(orders.payout(), business=ada.business, now=now)
+        of_another = start(orders.payout(amount=250_051), business=bisi.business, now=now)
+
+        assert browser.get(f"{PAYOUTS}{paid.pk}/").context["detail"].failure is None
+        for each in (paid, of_another):
+            form = browser.get(f"{PAYOUTS}new/?instead_of={each.pk}").context["form"]
+            assert form["account_number"].value() is None
+
+
+class TestList:
+    def test_says_what_waits_for_approval_and_what_came_back(self, browser, ada, now):
+        waiting_payout(ada.business)
+        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
+        payout_returns.reverse(transaction_id=payout.pk, reason="Closed", actor=STAFF, now=now)
+
+        shown = [each.what for each in browser.get(PAYOUTS).context["attention"]]
+
+        assert any(each.endswith("needs approval") for each in shown)
+        assert "NGN 2,500.00 to Ada Obi was returned" in shown
+
+    def test_is_narrowed_by_bank(self, browser, ada, now):
+        start(
+            orders.payout(customer=CUSTOMER | {"account_number": "0123456789"}),
+            business=ada.business,
+            now=now,
+        )
+        other = start(
+            orders.payout(customer={"name": "Kano", "account_number": "0690213447", "bank_code": "044"}),
+            business=ada.business,
+            now=now,
+        )
+
+        for text in ("access", "044"):
+            rows = browser.get(PAYOUTS, {"bank": text}).context["page"].rows
+            assert [row.pk for row in rows] == [other.pk]
+        assert browser.get(PAYOUTS, {"bank": "nowhere"}).context["page"].rows == []
+
+    def test_names_the_batch_of_a_payout_and_its_fee(self, browser, ada):
+        batch = completed_batch(ada.business)
+
+        shown = browser.get(PAYOUTS).content.decode()
+
+        assert f"<bdi>{batch.title}</bdi>" in shown
+        assert "10.00</td>" in shown
 
 
 class TestReturnedPayout:
@@ -395,7 +552,7 @@ class TestPayoutPage:
         assert "Payout failed (20030)" in [each.title for each in shown.context["detail"].timeline]
         visible = shown.content.decode().partition('class="fold')[0]
         assert "Payment failed" not in visible + listed
-        assert "Payout failed" in listed
+        assert "Insufficient funds" in listed
 
     def test_calls_a_completed_payout_a_payout(self, browser, ada, now):
         payout = start(orders.payout(amount=250_000), business=ada.business, now=now)

@@ -25,17 +25,22 @@ ACCOUNTS, UNAPPLIED = "/dashboard/virtual-accounts/", "/dashboard/virtual-accoun
 
 
 def write_a_payout(page: Page, **changes: str) -> None:
-    given = {"Amount": "2500.00", "Account number": "0123456789", "Beneficiary": LONG_NAME[:60]} | changes
-    page.get_by_label("Bank").select_option("058")
-    for label, text in given.items():
-        page.get_by_label(label).fill(text)
+    given = {"Amount": "2500.00", "Account number": "0123456789", "Name in your records": LONG_NAME[:60]}
+    page.get_by_label("Bank", exact=True).select_option("058")
+    for label, text in (given | changes).items():
+        page.get_by_label(label, exact=True).fill(text)
     press(page, "Review payout")
 
 
 def look_up_a_holder(page: Page) -> None:
-    page.get_by_label("Bank").select_option("058")
-    page.get_by_label("Account number").fill("0123456789")
-    press(page, "Look up holder")
+    page.get_by_label("Bank", exact=True).select_option("058")
+    page.get_by_label("Account number", exact=True).fill("0123456789")
+    press(page, "Look up")
+
+
+def search_a_beneficiary(page: Page) -> None:
+    page.get_by_label("Search beneficiaries").fill("Obi")
+    press(page, "Search")
 
 
 paste_wrong_rows = pressing(
@@ -244,6 +249,7 @@ def payouts(data: SampleData) -> list[PageState]:
         PageState("payouts-new", new),
         PageState("payouts-new-refused", new, lambda page: write_a_payout(page, Amount="none")),
         PageState("payouts-new-looked-up", new, look_up_a_holder),
+        PageState("payouts-new-searched", new, search_a_beneficiary),
         PageState("payouts-confirm", new, write_a_payout),
         PageState("batches", BATCHES),
         PageState("batch-new", f"{BATCHES}new/"),
