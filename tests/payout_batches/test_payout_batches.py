@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
-from payments.models import Beneficiary, ReservedReference, Tariff, Transaction
+from payments.models import Beneficiary, PayoutControls, ReservedReference, Tariff, Transaction
 from payments.rails.protocol import AnswerLost
 from payments.rails.sandbox import SandboxBank
 from payments.services import fee_rules
@@ -305,6 +305,35 @@ def test_retry_repeats_only_what_failed_and_only_once(api):
     assert second["reference"] == f"{reference}-r2"
     good = sent(api, orders.batch_item(9))
     assert api.post(f"{PATH}/{good}/retry").json()["code"] == "invalid_state"
+
+
+def test_sandbox_has_another_member_reject_a_ready_or_waiting_batch(api, ada):
+    ready = checked(api)
+    PayoutControls.objects.create(business=ada.business, approval="always")
+    waiting = checked(api, orders.batch_item(7))
+    approve(api, waiting)
+
+    for reference in (ready, waiting):
+        answer = api.post("/api/sandbox/advance", {"payout_batch": reference, "until": "rejected"})
+        (item, *_) = api.get(f"{PATH}/{reference}/payouts").json()["data"]
+        assert (answer.status_code, answer.json()["status"]) == (200, "cancelled")
+        assert (item["status"], item["problem"]) == (
+            "failed",
+            "20092 Payout rejected: Rejected in the sandbox",
+        )
+    again = api.post("/api/sandbox/advance", {"payout_batch": ready, "until": "rejected"})
+    assert (again.status_code, again.json()["code"]) == (409, "invalid_state")
+    assert not Transaction.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body", [{"payment": "a", "until": "rejected"}, {"payout_batch": "a", "until": "watch"}]
+)
+def test_sandbox_rejects_only_batches_and_watches_only_payments(api, body):
+    refused = api.post("/api/sandbox/advance", body)
+
+    assert refused.status_code == 400
+    assert "until" in refused.json()["errors"]
 
 
 def test_beneficiary_that_is_blocked_meanwhile_is_not_paid(api, ada):
