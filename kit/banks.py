@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from kit.text.folding import fold
-
 ACCOUNT_NUMBER = re.compile(r"[0-9]{10}")
 CODE = re.compile(r"[0-9]{3}|[0-9]{5,6}")  # three digits for a bank, five or six for another institution
 FILE = Path(__file__).with_name("banks.csv")
@@ -49,17 +47,6 @@ def _by_code() -> dict[str, Bank]:
 
 def find(code: str) -> Bank | None:
     return _by_code().get(code)
-
-
-def named(text: str) -> list[Bank]:
-    """Return the banks with all words of a text in their names, or with its code.
-
-    >>> [bank.code for bank in named("trust guaranty")], [bank.code for bank in named("000013")]
-    (['058'], ['058'])
-    """
-    words, coded = fold(text).split(), find(text)
-    found = [bank for bank in all_banks() if words and all(word in fold(bank.name) for word in words)]
-    return [coded] if coded else found
 
 
 def groups(account_number: str) -> list[str]:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from django.db.models import Q
 
+from dashboard.payouts.banks_named import banks_named
 from dashboard.payouts.forms import NEW
-from kit import banks
 from kit.text.display_names import pasted
 from kit.text.folding import in_any_order
 from merchants.models import Business
@@ -52,7 +52,7 @@ def _last_paid(own: BeneficiaryQuerySet) -> Sequence[Beneficiary]:
 def _found(own: BeneficiaryQuerySet, text: str) -> BeneficiaryQuerySet:
     """Return those whose names, bank or account number match a search."""
     named = Q(name__regex=in_any_order(text)) | Q(account_name__regex=in_any_order(text))
-    at = [bank.code for bank in banks.named(text)]
+    at = [bank.code for bank in banks_named(text)]
     number = text.replace(" ", "")
     return own.filter(
         named | Q(bank_code__in=at) | Q(account_number__startswith=number) | Q(reference=text)

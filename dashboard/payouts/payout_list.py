@@ -10,12 +10,12 @@ from django.db.models import Q
 from django.urls import reverse
 
 from dashboard.payouts.attention import attention
+from dashboard.payouts.banks_named import banks_named
 from dashboard.payouts.list_figures import figures_of
 from dashboard.transactions.filters import AWAITING_APPROVAL, RETURNED, TransactionFilter
 from dashboard.transactions.lists import CODE, TransactionList
 from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
 from dashboard.ui.lists.tabs import Tab, TabSpec
-from kit import banks
 from kit.money.form_fields import PastedField
 from payments.models import Transaction
 
@@ -36,7 +36,7 @@ class PayoutFilter(TransactionFilter):
     def unindexed(self, **instead: str) -> Q:
         condition = super().unindexed(**instead)
         text = {**self.cleaned_data, **instead}.get("bank")
-        return condition & Q(bank_code__in=[bank.code for bank in banks.named(text)]) if text else condition
+        return condition & Q(bank_code__in=[bank.code for bank in banks_named(text)]) if text else condition
 
     def clean(self) -> dict[str, Any]:
         return {**super().clean(), "request_type": self.listed_type}
