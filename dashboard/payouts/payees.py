@@ -46,7 +46,9 @@ def offered(business: Business, *, search: str, chosen: str) -> dict[str, object
 
 def _last_paid(own: BeneficiaryQuerySet) -> Sequence[Beneficiary]:
     newest = own.with_last_payment().order_by("-pk")[:NEWEST]
-    return sorted(newest, key=lambda each: each.last_paid_at or NEVER, reverse=True)[:OFFERED]
+    return sorted(newest, key=lambda each: getattr(each, "last_paid_at", None) or NEVER, reverse=True)[
+        :OFFERED
+    ]
 
 
 def _found(own: BeneficiaryQuerySet, text: str) -> BeneficiaryQuerySet:
