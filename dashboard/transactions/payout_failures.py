@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from payments.models import PayoutApproval, Transaction
-from payments.rules.outcomes import CANCELLED, NOT_SUFFICIENT_FUNDS, PAYOUT_REJECTED
+from payments.rules.outcomes import CANCELLED, DO_NOT_RETRY, NOT_SUFFICIENT_FUNDS, PAYOUT_REJECTED
 
 TAKEN_BACK = "The amount and the fee are back in your balance."
 
@@ -51,10 +51,13 @@ def _failed(payout: Transaction) -> tuple[str, str]:
         return _rejected(payout), f"Nothing was sent. {TAKEN_BACK}"
     if payout.response_code == CANCELLED.code:
         return "Cancelled before it was sent", TAKEN_BACK
-    return (
-        f"{payout.bank_name} refused the payout: {payout.reason_text}",
-        f"{TAKEN_BACK} Check the account with the beneficiary before you pay again.",
+    is_final = payout.gateway_recommendation == DO_NOT_RETRY
+    helps = (
+        "Check the account with the beneficiary before you pay again."
+        if is_final
+        else "Paying again later can help."
     )
+    return f"{payout.bank_name} refused the payout: {payout.reason_text}", f"{TAKEN_BACK} {helps}"
 
 
 def _rejected(payout: Transaction) -> str:

@@ -355,7 +355,9 @@ class TestPayAgain:
 
         page = browser.get(f"{PAYOUTS}{failed.pk}/")
 
-        assert page.context["detail"].failure.cause.endswith("Bank refused the payout: Insufficient funds")
+        failure = page.context["detail"].failure
+        assert failure.cause.endswith("Bank refused the payout: Insufficient funds")
+        assert failure.text.endswith("Paying again later can help.")
         assert f"{PAYOUTS}new/?instead_of={failed.pk}" in page.content.decode()
 
     def test_says_that_the_balance_was_too_low(self, browser, ada, now, settings):
