@@ -571,7 +571,8 @@ class AdvanceSerializer(RequestSerializer):
     reserve = UUID(required=False)
 
     def unmet_conditions(self, data: Mapping[str, Any]) -> Errors:
-        if "until" in data and {WATCH: "payment", REJECTED: "payout_batch"}[data["until"]] not in data:
+        advances = {WATCH: "payment", REJECTED: "payout_batch"}
+        if any(data.get("until") == until and name not in data for until, name in advances.items()):
             message = "A payment can be advanced until watch, and a payout batch until rejected."
             return {"until": error(message, "invalid")}
         if "settlement_account" in data and data.get("day") != "released":

@@ -327,7 +327,12 @@ def test_sandbox_has_another_member_reject_a_ready_or_waiting_batch(api, ada):
 
 
 @pytest.mark.parametrize(
-    "body", [{"payment": "a", "until": "rejected"}, {"payout_batch": "a", "until": "watch"}]
+    "body",
+    [
+        {"payment": "a", "until": "rejected"},
+        {"payout_batch": "a", "until": "watch"},
+        {"payout_batch": "a", "until": []},
+    ],
 )
 def test_sandbox_rejects_only_batches_and_watches_only_payments(api, body):
     refused = api.post("/api/sandbox/advance", body)
