@@ -16,6 +16,7 @@ from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase, HttpResponseRedirectBase, ResponseHeaders
 from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -284,6 +285,23 @@ class PagesOnly:
         if request.path.startswith(MACHINES):
             return self.get_response(request)  # type: ignore[attr-defined,no-any-return]
         return super().__call__(request)  # type: ignore[misc,no-any-return]
+
+
+COMPRESSIBLE = ("text/", "image/svg+xml", "application/javascript")
+
+
+class Compression(GZipMiddleware):
+    """Compress pages, style sheets and scripts, and no answer of the API.
+
+    Django pads them randomly, so that sizes don't disclose secrets.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Leave what is compressed already, and ranges, which count the bytes of the file."""
+        is_whole = response.status_code != HTTPStatus.PARTIAL_CONTENT
+        if is_whole and response.headers.get("Content-Type", "").startswith(COMPRESSIBLE):
+            return super().process_response(request, response)  # type: ignore[arg-type]
+        return response
 
 
 class StaticFiles(PagesOnly, WhiteNoiseMiddleware):

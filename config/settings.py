@@ -100,6 +100,7 @@ MIDDLEWARE = [
     "config.middleware.KnownHost",
     "config.middleware.ApiRequestChecks",
     "config.middleware.CompleteBody",
+    "config.middleware.Compression",
     "config.middleware.StaticFiles",
     "config.middleware.Sessions",
     "config.middleware.FormProtection",

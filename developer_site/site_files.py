@@ -12,8 +12,20 @@ from django.views.decorators.http import require_safe
 
 from merchants.people.access import public_page
 
-# Payment links may be fetched, so that messengers can show a preview. Their pages ask not to be indexed.
-ROBOTS = "User-agent: *\nAllow: /l/\nDisallow: /\n"
+# Only what is public may be fetched. Messengers fetch payment links to show a preview; these pages, and all of payers',
+# ask not to be indexed.
+ROBOTS = "User-agent: *\n" + "".join(
+    f"{rule}\n"
+    for rule in (
+        "Allow: /$",
+        "Allow: /docs/",
+        "Allow: /api/docs",
+        "Allow: /dashboard/login/$",
+        "Allow: /static/",
+        "Allow: /l/",
+        "Disallow: /",
+    )
+)
 PLAIN_TEXT = "text/plain; charset=utf-8"
 ICON_MAX_AGE = 86_400  # seconds
 VALID_FOR = timedelta(days=180)  # RFC 9116, section 2.5.5 recommends less than a year
@@ -36,7 +48,7 @@ def _icon() -> bytes:
 @public_page
 @require_safe
 def robots(_request: HttpRequest) -> HttpResponse:
-    """Keep a payment service out of search engines."""
+    """Let search engines read the documentation, and nothing of businesses and payers."""
     return HttpResponse(ROBOTS, content_type=PLAIN_TEXT)
 
 

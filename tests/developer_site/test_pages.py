@@ -111,6 +111,7 @@ def audited(answer):
     assert len(audit.ids) == len(set(audit.ids))
     assert page.startswith('<!doctype html>\n<html lang="en">')
     assert re.search(r"<title>[^<]+</title>", page)
+    assert len(re.findall(r'<meta name="description" content="[^"]{30,}">', page)) == 1
     assert page.count("<h1") == 1
     assert "{%" not in page
     assert "{{ " not in page  # {{new}} is a placeholder of scenarios

@@ -13,10 +13,29 @@ def test_serves_an_icon(client):
     assert "public" in icon["Cache-Control"]
 
 
-def test_keeps_search_engines_out_except_for_previews_of_links(client):
-    text = client.get("/robots.txt").content.decode()
+def may_fetch(robots, path):
+    """Return whether the longest rule that matches a path allows it (RFC 9309, section 2.2.2)."""
+    rules = [line.split(": ") for line in robots.splitlines()[1:]]
+    matching = [
+        (len(pattern), rule == "Allow")
+        for rule, pattern in rules
+        if re.match(re.escape(pattern).replace(r"\$", "$"), path)
+    ]
+    return max(matching)[1]
 
-    assert text == "User-agent: *\nAllow: /l/\nDisallow: /\n"
+
+@pytest.mark.parametrize(
+    "path", ["/", "/docs/", "/docs/signing", "/api/docs", "/api/docs/createPayment", "/dashboard/login/", "/l/book"]
+)
+def test_lets_search_engines_read_public_pages(client, path):
+    assert may_fetch(client.get("/robots.txt").content.decode(), path)
+
+
+@pytest.mark.parametrize(
+    "path", ["/dashboard/", "/dashboard/login/?next=/dashboard/", "/admin/", "/api/payments", "/pay/1", "/checkout/1"]
+)
+def test_keeps_search_engines_from_businesses_and_payers(client, path):
+    assert not may_fetch(client.get("/robots.txt").content.decode(), path)
 
 
 class TestSecurityContact:
