@@ -19,6 +19,7 @@ from dashboard.webhooks.endpoint_health import state_of
 from dashboard.webhooks.own_endpoints import address_of
 from kit.db import clock
 from kit.files import bounded_json
+from kit.money.money import money
 from kit.time.durations import in_words, range_in_words
 from payments.models import CardOperation, Transaction
 from payments.services.events.event_subjects import Subject, subjects_of
@@ -40,6 +41,7 @@ class SubjectLink:
 
     name: str
     address: str
+    text: str = ""  # its amount, and who pays or is paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
     attempts = list(Attempt.objects.filter(delivery=delivery).order_by("number"))
     endpoint = Endpoint.objects.filter(business=delivery.business_id, number=delivery.endpoint_number).first()
     subject = subjects_of([delivery]).get(delivery.pk)
+    transaction = _transaction_of(subject)
     return DeliveryDetail(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
@@ -103,8 +106,8 @@ def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
         if payer_links.text_shown_to(membership, delivery.body) == delivery.body
         else "",
         url=endpoint.url if endpoint else "",
-        subject=_subject_link(subject) if subject else None,
-        related=list(_related(subject, endpoint)),
+        subject=_subject_link(subject, transaction) if subject else None,
+        related=list(_related(subject, transaction, endpoint)),
         next_attempt=_next_attempt(delivery, attempts),
         attempts_count=len(attempts),
         last_response=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
@@ -115,10 +118,17 @@ def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
     )
 
 
-def _subject_link(subject: Subject) -> SubjectLink:
+def _transaction_of(subject: Subject | None) -> Transaction | None:
+    if subject is None or subject.transaction_id is None:
+        return None
+    return Transaction.objects.get(pk=subject.transaction_id)
+
+
+def _subject_link(subject: Subject, transaction: Transaction | None) -> SubjectLink:
+    text = _money_and_person(subject, transaction)
     if subject.type == REFUND:
         return SubjectLink(
-            name=subject.reference or "", address=reverse("dashboard-refund", args=[subject.id])
+            name=subject.reference or "", address=reverse("dashboard-refund", args=[subject.id]), text=text
         )
     if subject.type == DISPUTE:
         return SubjectLink(
@@ -126,19 +136,30 @@ def _subject_link(subject: Subject) -> SubjectLink:
         )
     if subject.transaction_id is not None:
         address = reverse("dashboard-payment", args=[subject.transaction_id])
-        return SubjectLink(name=subject.reference or "", address=address)
+        return SubjectLink(name=subject.reference or "", address=address, text=text)
     page = _PAGES[subject.type]
     return SubjectLink(name=page.name, address=page.address(subject))
 
 
-def _related(subject: Subject | None, endpoint: Endpoint | None) -> Iterator[RelatedObject]:
+def _money_and_person(subject: Subject, transaction: Transaction | None) -> str:
+    """Return the amount of an event, and the customer it comes from or goes to."""
+    if not subject.amount or transaction is None:
+        return ""
+    amount = money(subject.amount, subject.currency)
+    if not transaction.customer_name:
+        return amount
+    comes_in = subject.type != REFUND and transaction.request_type != Transaction.RequestType.PAYOUT
+    return f"{amount} {'from' if comes_in else 'to'} {transaction.customer_name}"
+
+
+def _related(
+    subject: Subject | None, transaction: Transaction | None, endpoint: Endpoint | None
+) -> Iterator[RelatedObject]:
     """Yield the object of the event, and the endpoint."""
-    if subject is not None and subject.type == REFUND:
-        refund = CardOperation.objects.select_related("transaction").get(pk=subject.id)
-        yield refund_link(refund, refund.transaction)
-        yield transaction_link(refund.transaction)
-    elif subject is not None and subject.transaction_id is not None:
-        yield transaction_link(Transaction.objects.get(pk=subject.transaction_id))
+    if transaction is not None:
+        if subject is not None and subject.type == REFUND:
+            yield refund_link(CardOperation.objects.get(pk=subject.id), transaction)
+        yield transaction_link(transaction)
     elif subject is not None:
         page = _PAGES[subject.type]
         yield RelatedObject(icon=page.icon, name=page.title, text="", address=page.address(subject))

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.conf import settings
 
 from kit.db import clock
+from kit.money.money import money
 from payments.services.events.event_subjects import Subject, subjects_of
 from webhooks.models import Attempt, Delivery
 from webhooks.sending.retry_schedule import delays_of
@@ -74,4 +75,5 @@ def rows_of(deliveries: Sequence[Delivery]) -> list[DeliveryRow]:
 def _about(delivery: Delivery, subject: Subject | None) -> str:
     if subject is None:
         return "Test event" if delivery.is_test else ""
-    return subject.reference or _NAMES.get(subject.type, "")
+    name = subject.reference or _NAMES.get(subject.type, "")
+    return f"{name} · {money(subject.amount, subject.currency)}" if subject.amount else name

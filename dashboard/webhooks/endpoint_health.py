@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from dashboard.ui.charts import round_up
+from dashboard.ui.figures import Change, change_of_rate, percent
 from kit.money.shares import per_mille
 from merchants.models import AuditEntry
 from webhooks.endpoints.outages import Outage, outage_of
@@ -64,6 +66,9 @@ class Health:
     median_ms: float | None
     p95_ms: float | None
     is_sample: bool  # there were more deliveries than were counted
+    change: Change  # of the rate, since the 24 hours before
+    next_at: datetime | None  # of the next attempt at what is retrying
+    stopped_at: datetime | None  # when the newest of the stopped was created
 
     @property
     def total(self) -> int:
@@ -72,7 +77,7 @@ class Health:
     @property
     def rate(self) -> str:
         """Return the share of attempts that succeeded: 100% only if none failed."""
-        return f"{per_mille(self.delivered, self.total) / 10:g}%" if self.total else ""
+        return percent(per_mille(self.delivered, self.total)) if self.total else ""
 
     @property
     def attempts_name(self) -> str:
@@ -92,7 +97,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingsChange:
     """A change of an endpoint's settings that may have caused an outage."""
 
     what: str
@@ -100,7 +105,7 @@ class Change:
     actor: str
 
 
-def changes_before(outage: Outage, endpoint: Endpoint) -> list[Change]:
+def changes_before(outage: Outage, endpoint: Endpoint) -> list[SettingsChange]:
     """Return what was changed from a day before an outage until now, newest first."""
     found = AuditEntry.objects.filter(
         business=endpoint.business_id,
@@ -108,7 +113,7 @@ def changes_before(outage: Outage, endpoint: Endpoint) -> list[Change]:
         target=endpoint.audit_target,
         at__gte=outage.began_at - BEFORE,
     ).order_by("-at")
-    return [Change(_what_changed(each), each.at, each.actor) for each in found[:MOST_CHANGES]]
+    return [SettingsChange(_what_changed(each), each.at, each.actor) for each in found[:MOST_CHANGES]]
 
 
 def _what_changed(entry: AuditEntry) -> str:
@@ -162,9 +167,15 @@ def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
         times[hour].append(total_ms)
     everything = [each for hour in times.values() for each in hour]
     delivered, failed = ([counts[hour, good] for hour in range(HOURS)] for good in (True, False))
+    still_open = list(
+        mine.filter(state__in=OPEN_STATES).values_list("state", "next_attempt_at", "created_at")[:NEWEST]
+    )
+    outage = outage_of(endpoint)
+    # Of a failing endpoint, the page says since when, and what was changed: a query in place of this one.
+    before = None if outage else _rate_before(mine, begin)
     return Health(
-        outage=outage_of(endpoint),
-        open_counts=_open_counts(mine),
+        outage=outage,
+        open_counts=Counter(state for state, *_ in still_open),
         attempts=_attempts(begin, delivered, failed),
         response_time=times_by_hour(begin, times),
         delivered=sum(delivered),
@@ -172,12 +183,23 @@ def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
         median_ms=median(everything) if everything else None,
         p95_ms=p95(everything) if everything else None,
         is_sample=len({delivery for delivery, *_ in made}) == NEWEST,
+        change=change_of_rate(_rate(sum(delivered), len(made)), before),
+        next_at=min((at for state, at, _ in still_open if state == State.WAITING and at), default=None),
+        stopped_at=max((at for state, _, at in still_open if state == State.DEAD), default=None),
     )
 
 
-def _open_counts(mine: DeliveryQuerySet) -> dict[str, int]:
-    """Return the number of undelivered deliveries in each state, of at most 1,000."""
-    return Counter(mine.filter(state__in=OPEN_STATES).values_list("state", flat=True)[:NEWEST])
+def _rate(delivered: int, total: int) -> int | None:
+    return per_mille(delivered, total) if total else None
+
+
+def _rate_before(mine: DeliveryQuerySet, begin: datetime) -> int | None:
+    """Return the rate of the attempts at the newest deliveries of the 24 hours before, in per mille."""
+    earlier = mine.filter(created_at__gte=begin - HOURS * HOUR, created_at__lt=begin)
+    counted = Attempt.objects.filter(
+        delivery__in=earlier.order_by("-created_at")[:NEWEST].values("pk")
+    ).aggregate(total=Count("pk"), delivered=Count("pk", filter=Q(error="")))
+    return _rate(counted["delivered"], counted["total"])
 
 
 def p95(times: Iterable[float]) -> float:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from dashboard.ui.figures import Change
 from kit.db import clock
 from tests.developer_site.test_pages import Audit
 from tests.query_counts import at_most
@@ -127,6 +128,29 @@ class TestState:
 
         assert "Healthy" in text
         assert "Failing since" not in text
+
+    def test_compares_the_rate_with_the_day_before(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        yesterday = now - timedelta(hours=30)
+        for result in (DELIVERED, FAILED):
+            make_delivery(endpoint, at=yesterday)
+            record(acquire(at=yesterday), result, at=yesterday)
+        make_delivery(endpoint, at=now)
+        record(acquire(at=now), DELIVERED, at=now)  # the failed one too
+
+        change = browser.get(WEBHOOKS).context["health"].change
+
+        assert change == Change("↑ 33.3 pts", "up", "from 66.7%")
+
+    def test_says_when_the_next_attempt_is_and_when_deliveries_stopped(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        make_delivery(endpoint, at=now - timedelta(days=2), state="dead")
+        make_delivery(endpoint, at=now)
+
+        health = browser.get(WEBHOOKS).context["health"]
+
+        assert health.next_at == now
+        assert health.stopped_at == now - timedelta(days=2)
 
     def test_is_not_tried_before_the_first_attempt(self, browser, ada, now):
         make_delivery(make_endpoint(business=ada.business), at=now - timedelta(hours=1))

@@ -167,7 +167,7 @@ class TestDelivery:
         ]
         assert "500 Internal Server Error in" in shown
         assert "X-Service-Idempotency-Key: " + str(delivery.pk) in shown
-        assert "attempt 3 after 1 minute to 3 minutes" in shown
+        assert "If it fails, attempt 3 follows after 1 minute to 3 minutes" in shown
         assert Audit(shown).findings == []
 
     def test_refreshes_only_while_attempts_are_planned(self, browser, ada, now):

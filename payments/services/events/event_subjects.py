@@ -19,6 +19,8 @@ class Subject:
     reference: str | None = None
     request_type: str | None = None
     transaction_id: UUID | None = None  # the payment or payout, if any
+    amount: int | None = None  # minor units; None if the event is about no money of its own
+    currency: str = ""
 
 
 def subjects_of(deliveries: Sequence[Delivery]) -> dict[UUID, Subject]:
@@ -67,20 +69,37 @@ Reader = Callable[[Iterable[UUID]], dict[UUID, Subject]]
 
 
 def _transactions(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
-    rows = Transaction.objects.filter(pk__in=outcomes).values_list("pk", "reference", "request_type")
+    rows = Transaction.objects.filter(pk__in=outcomes).values_list(
+        "pk", "reference", "request_type", "amount", "currency"
+    )
     return {
         key: Subject(
-            type="transaction", id=key, reference=reference, request_type=request_type, transaction_id=key
+            type="transaction",
+            id=key,
+            reference=reference,
+            request_type=request_type,
+            transaction_id=key,
+            amount=amount,
+            currency=currency,
         )
-        for key, reference, request_type in rows
+        for key, reference, request_type, amount, currency in rows
     }
 
 
 def _refunds(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
-    rows = CardOperation.objects.filter(pk__in=outcomes).values_list("pk", "reference", "transaction_id")
+    rows = CardOperation.objects.filter(pk__in=outcomes).values_list(
+        "pk", "reference", "transaction_id", "amount", "transaction__currency"
+    )
     return {
-        key: Subject(type="refund", id=key, reference=reference, transaction_id=transaction_id)
-        for key, reference, transaction_id in rows
+        key: Subject(
+            type="refund",
+            id=key,
+            reference=reference,
+            transaction_id=transaction_id,
+            amount=amount,
+            currency=currency,
+        )
+        for key, reference, transaction_id, amount, currency in rows
     }
 
 
