@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 
+from django.db.models import Sum
 from django.urls import reverse
 
 from dashboard.ui.balances import accounts_since, balances_before
 from dashboard.ui.charts import DAY
-from dashboard.ui.figures import NO_PAST, Change, Figure, change_of_level, change_of_sum
+from dashboard.ui.figures import NO_PAST, NO_PERIOD, Change, Figure, change_of_level, change_of_sum
+from dashboard.ui.lists.list_totals import MOST_COUNTED
 from kit.money.money import figures
 from kit.text.plurals import counted
 from ledger.services import Kind
@@ -45,6 +47,7 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
             change=change_of_sum(sent[currency], sent_before[currency], currency),
             note=counted(count[currency], "payout"),
         ),
+        *_fees(business, currency, sent=sent[currency], count=count[currency]),
         *(
             Figure(
                 name=name,
@@ -61,6 +64,24 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
             )
         ),
     ]
+
+
+def _fees(business: Business, currency: str, *, sent: int, count: int) -> Iterator[Figure]:
+    """Yield the fees of the payouts that were sent, unless there are too many to read."""
+    if not 0 < count <= MOST_COUNTED:
+        return
+    newest = Transaction.objects.of(business).filter(
+        request_type=Transaction.RequestType.PAYOUT, status=Transaction.Status.SUCCESS, currency=currency
+    )
+    fees = newest.order_by("-pk")[:count].aggregate(fees=Sum("fee"))["fees"]
+    yield Figure(
+        name=f"Fees, last {DAYS} days",
+        currency=currency,
+        value=figures(fees, currency),
+        address=reverse("dashboard-invoices"),
+        change=NO_PERIOD,
+        note=f"{fees / sent:.2%} of what was sent",
+    )
 
 
 def _sent(business: Business, *, since: date, today: date) -> tuple[Counter[str], Counter[str], Counter[str]]:

@@ -54,7 +54,7 @@ class TestFigures:
         lost = CUSTOMER | {"account_number": LOST_ANSWER_ACCOUNT}
         start(orders.payout(amount=700_00, customer=lost), business=ada.business, now=now)
 
-        sent, in_flight, available = browser.get(PAYOUTS).context["figures"]
+        sent, _, in_flight, available = browser.get(PAYOUTS).context["figures"]
 
         assert (sent.value, sent.note) == ("600.00", "1 payout")
         assert sent.change == Change("↑ 50.0%", "up", "from NGN 400.00")
@@ -62,6 +62,18 @@ class TestFigures:
         assert in_flight.value > "700.00"  # with the fee
         assert available.change.direction == "down"
         assert available.change.note.startswith("from NGN 99,")
+
+    def test_add_up_the_fees_of_what_was_sent(self, browser, ada, now):
+        fill_wallet(ada.business, 10_000_000, at=now - timedelta(days=50))
+        for days in (40, 2, 1):
+            start(orders.payout(amount=600_00), business=ada.business, now=now - timedelta(days=days))
+        one = Transaction.objects.latest("created_at").fee
+
+        fees = browser.get(PAYOUTS).context["figures"][1]
+
+        assert (fees.name, fees.currency) == ("Fees, last 30 days", "NGN")
+        assert fees.value == f"{2 * one / 100:.2f}"
+        assert fees.note == f"{2 * one / 1200_00:.2%} of what was sent"
 
     def test_are_absent_without_payouts(self, browser, ada):
         assert browser.get(PAYOUTS).context["figures"] == []
