@@ -23,6 +23,7 @@ _NAMES = {"transfer": "Unapplied transfer", "settlement": "Settlement"}
 class DeliveryRow:
     delivery: Delivery
     about: str
+    amount: str  # of the event; empty if it is about no money
     last_attempt: Attempt | None
     shows_next: bool  # whether any row of the page has a next attempt, and so a column for it
 
@@ -67,7 +68,13 @@ def rows_of(deliveries: Sequence[Delivery]) -> list[DeliveryRow]:
     last = {attempt.delivery_id: attempt for attempt in attempts.order_by("number")}
     shows_next = any(each.state == Delivery.State.WAITING for each in deliveries)
     return [
-        DeliveryRow(each, _about(each, subjects.get(each.pk)), last.get(each.pk), shows_next)
+        DeliveryRow(
+            each,
+            _about(each, subjects.get(each.pk)),
+            _amount(subjects.get(each.pk)),
+            last.get(each.pk),
+            shows_next,
+        )
         for each in deliveries
     ]
 
@@ -75,5 +82,8 @@ def rows_of(deliveries: Sequence[Delivery]) -> list[DeliveryRow]:
 def _about(delivery: Delivery, subject: Subject | None) -> str:
     if subject is None:
         return "Test event" if delivery.is_test else ""
-    name = subject.reference or _NAMES.get(subject.type, "")
-    return f"{name} · {money(subject.amount, subject.currency)}" if subject.amount else name
+    return subject.reference or _NAMES.get(subject.type, "")
+
+
+def _amount(subject: Subject | None) -> str:
+    return money(subject.amount, subject.currency) if subject is not None and subject.amount else ""
