@@ -130,9 +130,19 @@ class Business(models.Model):
         max_length=500, blank=True, default="", db_default="", help_text="On its invoices."
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    closing_requested_at = models.DateTimeField(
+        null=True, blank=True, help_text="An owner asked to close it. Empty again once it is closed."
+    )
 
     class Meta:
         verbose_name_plural = "businesses"
+        indexes: ClassVar = [
+            models.Index(
+                fields=["closing_requested_at"],
+                condition=models.Q(closing_requested_at__isnull=False),
+                name="businesses_to_close",
+            )
+        ]
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=models.Q(time_zone__regex=r"^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$"),

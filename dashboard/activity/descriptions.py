@@ -26,6 +26,8 @@ DESCRIPTIONS = {
     "business.changed": "changed the business {target}",
     "business.closed": "closed the business",
     "business.reopened": "reopened the business",
+    "business.closing_requested": "requested to close the business",
+    "business.closing_withdrawn": "withdrew the request to close the business",
     "api_key.created": "created the API key “{name}” ({target})",
     "api_key.expiry_set": "set the expiry of the API key {target}",
     "api_key.revoked": "revoked the API key {target}",

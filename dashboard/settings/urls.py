@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from dashboard.settings import notification_views, payout_settings, settlement_account, views
+from dashboard.settings import closing, notification_views, payout_settings, settlement_account, views
 
 urlpatterns = [
     path("dashboard/settings/", views.settings_page, name="dashboard-settings"),
+    path("dashboard/settings/close/", closing.close_business_page, name="dashboard-close-business"),
     path("dashboard/settings/payments/", views.payment_settings_page, name="dashboard-payment-settings"),
     path(
         "dashboard/settings/notifications/",

@@ -10,6 +10,7 @@ from kit.money.form_fields import PastedField
 from kit.text.display_names import validate_name
 from kit.text.folding import in_any_order
 from merchants.admin.base import ReadOnlyInline
+from merchants.admin.filters import FilledFilter
 from merchants.admin.reasons import ReasonedAdmin
 from merchants.admin.search import by_id, exactly
 from merchants.models import ApiKey, Business, Member
@@ -35,11 +36,21 @@ class ApiKeyInline(ReadOnlyInline):
     readonly_fields = fields
 
 
+class ClosingFilter(FilledFilter):
+    """Filter by whether an owner asked to close the business."""
+
+    title = "closing"
+    parameter_name = "closing"
+    column = "closing_requested_at"
+    empty = ("none", "Not requested")
+    filled = ("requested", "Requested")
+
+
 class BusinessAdmin(ReasonedAdmin):
     """A business with its members and keys. `create_business` creates new ones, with an owner and a key."""
 
     groups: ClassVar = {
-        "Business": ("id", "name", "is_active", "currencies", "time_zone", "created_at"),
+        "Business": ("id", "name", "is_active", "closing_requested_at", "currencies", "time_zone", "created_at"),
         "What customers see": (
             "descriptor", "accent_color", "support_email", "support_phone", "support_url",
         ),
@@ -52,7 +63,7 @@ class BusinessAdmin(ReasonedAdmin):
     changers = Who.STAFF
     audited_as = "business.changed"
     list_display = ("name", "is_active", "currencies_in_words", "created_at")
-    list_filter = ("is_active",)
+    list_filter = ("is_active", ClosingFilter)
     searches = (
         by_id(),
         exactly("name__regex", read=in_any_order),
@@ -61,11 +72,11 @@ class BusinessAdmin(ReasonedAdmin):
     search_help_text = "Name, ID, email address of a member, or public key ID."
     ordering = ("name",)
     fields = (
-        "id", "name", "descriptor", "currencies", "is_active", "keys_decide_unapplied",
+        "id", "name", "descriptor", "currencies", "is_active", "closing_requested_at", "keys_decide_unapplied",
         "keys_change_webhooks", "provider_may_decide_three_ds", "time_zone", "accent_color",
         "support_email", "support_phone", "support_url", "tax_id", "billing_address", "created_at",
     )  # fmt: skip
-    readonly_fields = ("id", "is_active", "created_at")  # it is closed by an action
+    readonly_fields = ("id", "is_active", "closing_requested_at", "created_at")  # it is closed by an action
     inlines: ClassVar[tuple[Any, ...]] = (MemberInline, ApiKeyInline)
 
     def formfield_for_dbfield(self, db_field: "Field[Any, Any]", request: HttpRequest, **options: Any) -> Any:

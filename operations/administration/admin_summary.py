@@ -18,6 +18,7 @@ from disputes.services import answer_files
 from kit.money.money import money
 from kit.text.plurals import counted
 from kit.time.durations import SECOND, in_words
+from merchants.models import Business
 from operations.metrics import COUNTED, drift
 from payments.models import (
     CardOperation,
@@ -202,6 +203,15 @@ def _decisions(now: datetime) -> Iterator[Figure]:
         reverse("admin:payments_proposal_changelist"),
         "Review proposals",
         now=now,
+    )
+    yield _to_do(
+        "Businesses whose owner asks to close them",
+        Business.objects.filter(closing_requested_at__isnull=False),
+        f"{reverse('admin:merchants_business_changelist')}?closing=requested",
+        "Show businesses",
+        now=now,
+        since="closing_requested_at",
+        money_in=None,
     )
     yield _to_do(
         "Batches awaiting approval",

@@ -93,6 +93,7 @@ FORMS = {
     "dashboard/webhooks/replay/": {"state": "dead", "since": "2026-01-01", "until": "2026-01-02"},
     "dashboard/webhooks/deliveries/resend/": {"delivery": "{delivery}"},
     "dashboard/payouts/<uuid:transaction_id>/approval/": {"decision": "reject", "reason": "Unknown supplier"},
+    "dashboard/settings/close/": {},
     "dashboard/settings/payouts/": {"approval": "never", "keys_need_approval": "on"},
     "dashboard/settings/payouts/changes/<uuid:change_id>/": {"decision": "withdraw"},
     "dashboard/settings/settlement-account/": {"group": "schedule", "pays": "daily"},

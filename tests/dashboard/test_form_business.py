@@ -34,6 +34,7 @@ FURTHER_PAGES = [
     "dashboard/payments/?status=failed",  # whose filter can be saved
     "dashboard/views/{view}/",
     "dashboard/settings/",
+    "dashboard/settings/close/",
     "dashboard/settings/payments/",
 ]
 PAGES_OF_STATES = [

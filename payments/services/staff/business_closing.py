@@ -6,6 +6,9 @@ settlement batches are approved and released to its wallet, refunds and disputes
 """
 
 from datetime import datetime
+from functools import partial
+
+from django.db import transaction
 
 from kit.text.plurals import counted
 from merchants.api.api_keys import revoke_key
@@ -14,6 +17,7 @@ from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import InvalidState, Proposal
 from payments.services.payouts import payout_freezes
+from payments.services.staff import closing_mail
 from payments.services.staff.staff_action import StaffAction
 
 Action = Proposal.Action
@@ -60,7 +64,8 @@ def perform(action: StaffAction, actor: Actor, now: datetime) -> None:
     business = Business.objects.get(pk=action.target)
     closes = action.kind == Action.CLOSE_BUSINESS
     business.is_active = not closes
-    business.save(update_fields=["is_active"])
+    business.closing_requested_at = None
+    business.save(update_fields=["is_active", "closing_requested_at"])
     # Also when it is reopened: a key that was created while it was being closed must not begin to work then.
     revoked = _revoke_keys(business, actor=actor, now=now)
     if closes and not payout_freezes.is_frozen_business(business.pk):
@@ -78,6 +83,7 @@ def perform(action: StaffAction, actor: Actor, now: datetime) -> None:
         },
         now=now,
     )
+    transaction.on_commit(partial(closing_mail.mail_owners, business), robust=True)
 
 
 def _revoke_keys(business: Business, *, actor: Actor, now: datetime) -> int:

@@ -86,6 +86,8 @@ def for_owners(data: SampleData, page: Page) -> list[PageState]:
             pressing("Save", Per_day="much"),
         ),
         PageState("settlement-account", f"{SETTINGS}settlement-account/"),
+        PageState("settings-close", f"{SETTINGS}close/"),
+        PageState("settings-close-requested", f"{SETTINGS}close/", pressing("Request closing")),
         PageState("settings-saved", SETTINGS, pressing("Save time zone")),
         PageState("settings-refused", SETTINGS, pressing("Save name and look", Accent_colour="#ffff00")),
         PageState("team-invite", f"{TEAM}invite/"),

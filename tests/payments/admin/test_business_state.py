@@ -93,6 +93,31 @@ class TestClosing:
 
         assert SettlementBatch.objects.get().state == "released"
 
+    def test_is_mailed_to_owners_without_its_reason(
+        self, ada, mailoutbox, django_capture_on_commit_callbacks
+    ):
+        people = {role: MemberFactory(business=ada.business, role=role) for role in ("owner", "finance")}
+
+        with django_capture_on_commit_callbacks(execute=True):
+            post(staff(), ada.business, "close", reason="Suspected fraud")
+
+        (mail,) = mailoutbox
+        assert mail.subject == "Ada Books was closed"
+        assert mail.to == [people["owner"].user.email]
+        assert "payouts are frozen" in mail.body
+        assert "fraud" not in mail.body
+
+    def test_of_one_that_reopens_is_mailed_too(self, ada, mailoutbox, django_capture_on_commit_callbacks):
+        MemberFactory(business=ada.business, role="owner")
+        person = staff()
+        post(person, ada.business, "close", reason="Fraud")
+
+        with django_capture_on_commit_callbacks(execute=True):
+            post(person, ada.business, "reopen", reason="Cleared")
+
+        assert [mail.subject for mail in mailoutbox] == ["Ada Books was reopened"]
+        assert "create new ones" in mailoutbox[0].body
+
     def test_needs_a_reason(self, ada):
         assert "Enter a reason" in post(staff(), ada.business, "close", reason=" ")
         assert is_active(ada.business)
