@@ -300,7 +300,7 @@ class Compression(GZipMiddleware):
         """Leave what is compressed already, and ranges, which count the bytes of the file."""
         is_whole = response.status_code != HTTPStatus.PARTIAL_CONTENT
         if is_whole and response.headers.get("Content-Type", "").startswith(COMPRESSIBLE):
-            return super().process_response(request, response)  # type: ignore[arg-type]
+            return super().process_response(request, response)
         return response
 
 

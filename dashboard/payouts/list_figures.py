@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 
-from django.db.models import Sum
+from django.db.models import Subquery, Sum
 from django.urls import reverse
 
 from dashboard.ui.balances import accounts_since, balances_before
@@ -15,6 +15,7 @@ from dashboard.ui.figures import NO_PAST, NO_PERIOD, Change, Figure, change_of_l
 from dashboard.ui.lists.list_totals import MOST_COUNTED
 from kit.money.money import figures
 from kit.text.plurals import counted
+from ledger.models import Account
 from ledger.services import Kind
 from merchants.models import Business
 from payments.models import Transaction
@@ -29,7 +30,7 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
     today = now.astimezone(business.zone).date()
     since = today - (DAYS - 1) * DAY
     sent, sent_before, count = _sent(business, since=since, today=today)
-    accounts = accounts_since(business, since, *BALANCES)
+    accounts = accounts_since(business, since, *BALANCES, **_fees(business, sent, count))
     held = {(each.kind, each.currency): each.balance for each in accounts}
     in_flight = Counter(
         {each.currency: each.balance for each in accounts if each.kind == Kind.PAYOUTS_IN_FLIGHT}
@@ -47,7 +48,7 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
             change=change_of_sum(sent[currency], sent_before[currency], currency),
             note=counted(count[currency], "payout"),
         ),
-        *_fees(business, currency, sent=sent[currency], count=count[currency]),
+        *_fee_figure(accounts, currency, sent[currency]),
         *(
             Figure(
                 name=name,
@@ -66,22 +67,30 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
     ]
 
 
-def _fees(business: Business, currency: str, *, sent: int, count: int) -> Iterator[Figure]:
-    """Yield the fees of the payouts that were sent, unless there are too many to read."""
-    if not 0 < count <= MOST_COUNTED:
-        return
-    newest = Transaction.objects.of(business).filter(
+def _fees(business: Business, sent: Counter[str], count: Counter[str]) -> dict[str, Subquery]:
+    """Return the fees of the payouts that were sent, in the main currency, unless there are too many to read."""
+    currency = next(iter(sent.most_common(1)), ("", 0))[0]
+    if not 0 < count[currency] <= MOST_COUNTED:
+        return {}
+    mine = Transaction.objects.of(business).filter(
         request_type=Transaction.RequestType.PAYOUT, status=Transaction.Status.SUCCESS, currency=currency
     )
-    fees = newest.order_by("-pk")[:count].aggregate(fees=Sum("fee"))["fees"]
-    yield Figure(
-        name=f"Fees, last {DAYS} days",
-        currency=currency,
-        value=figures(fees, currency),
-        address=reverse("dashboard-invoices"),
-        change=NO_PERIOD,
-        note=f"{fees / sent:.2%} of what was sent",
-    )
+    newest = mine.order_by("-pk")[: count[currency]].values("pk")
+    fees = Transaction.objects.filter(pk__in=newest).order_by().values("business").annotate(sum=Sum("fee"))
+    return {"fees": Subquery(fees.values("sum"))}
+
+
+def _fee_figure(accounts: Sequence[Account], currency: str, sent: int) -> Iterator[Figure]:
+    fees = next((getattr(each, "fees", None) for each in accounts), None)
+    if fees is not None and sent:
+        yield Figure(
+            name=f"Fees, last {DAYS} days",
+            currency=currency,
+            value=figures(fees, currency),
+            address=reverse("dashboard-invoices"),
+            change=NO_PERIOD,
+            note=f"{fees / sent:.2%} of what was sent",
+        )
 
 
 def _sent(business: Business, *, since: date, today: date) -> tuple[Counter[str], Counter[str], Counter[str]]:

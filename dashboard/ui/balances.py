@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
+from django.db.models import Subquery
+
 from kit.time.time_zones import day_begins
 from ledger.models import Account
 from ledger.services import Kind
@@ -12,9 +14,11 @@ from ledger.statements import with_balance_before
 from merchants.models import Business
 
 
-def accounts_since(business: Business, day: date, *kinds: Kind) -> list[Account]:
-    """Return accounts of a business in all currencies, with the `balance_before` a day, in one query."""
-    found = Account.objects.filter(business=business, kind__in=kinds).order_by("currency", "pk")
+def accounts_since(business: Business, day: date, *kinds: Kind, **more: Subquery) -> list[Account]:
+    """Return accounts of a business in all currencies, with the `balance_before` a day, and `more`, in one query."""
+    found = (
+        Account.objects.filter(business=business, kind__in=kinds).order_by("currency", "pk").annotate(**more)
+    )
     return list(with_balance_before(found, day_begins(day, business.zone)))
 
 

@@ -14,7 +14,7 @@ from dashboard.webhooks.resend_progress import progress_of
 from merchants.models import Business
 from webhooks.models import Delivery, Endpoint
 
-RECENT = 5
+RECENT = 4
 
 
 def progress_part(request: HttpRequest, business: Business) -> HttpResponse | None:

@@ -1,4 +1,5 @@
 import gzip
+from pathlib import Path
 
 from django.contrib.staticfiles import finders
 from django.http import HttpResponse, StreamingHttpResponse
@@ -26,8 +27,8 @@ def test_compresses_a_page_for_browsers_that_accept_it(client):
 def test_compresses_a_style_sheet(client):
     answer = client.get("/static/css/tokens.css", headers={"Accept-Encoding": "gzip"})
 
-    with open(finders.find("css/tokens.css"), "rb") as file:
-        assert gzip.decompress(b"".join(answer.streaming_content)) == file.read()
+    source = Path(finders.find("css/tokens.css")).read_bytes()
+    assert gzip.decompress(b"".join(answer.streaming_content)) == source
 
 
 def test_leaves_fonts_and_files_that_are_compressed_already():

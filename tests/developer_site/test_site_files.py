@@ -25,14 +25,23 @@ def may_fetch(robots, path):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/docs/", "/docs/signing", "/api/docs", "/api/docs/createPayment", "/dashboard/login/", "/l/book"]
+    "path",
+    ["/", "/docs/", "/docs/signing", "/api/docs", "/api/docs/createPayment", "/dashboard/login/", "/l/book"],
 )
 def test_lets_search_engines_read_public_pages(client, path):
     assert may_fetch(client.get("/robots.txt").content.decode(), path)
 
 
 @pytest.mark.parametrize(
-    "path", ["/dashboard/", "/dashboard/login/?next=/dashboard/", "/admin/", "/api/payments", "/pay/1", "/checkout/1"]
+    "path",
+    [
+        "/dashboard/",
+        "/dashboard/login/?next=/dashboard/",
+        "/admin/",
+        "/api/payments",
+        "/pay/1",
+        "/checkout/1",
+    ],
 )
 def test_keeps_search_engines_from_businesses_and_payers(client, path):
     assert not may_fetch(client.get("/robots.txt").content.decode(), path)
