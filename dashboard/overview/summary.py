@@ -14,7 +14,6 @@ from django.db.models.functions import Coalesce
 from dashboard.overview import endpoint_panel
 from dashboard.overview.attention import (
     FALLEN,
-    Item,
     Waiting,
     attention,
     expiring_authorisations,
@@ -28,6 +27,7 @@ from dashboard.overview.volume_chart import DayVolume, VolumeChart, volume_chart
 from dashboard.ui.balances import accounts_since, balances_before
 from dashboard.ui.charts import DAY
 from dashboard.ui.figures import Figure
+from dashboard.ui.todo import Item
 from ledger.services import BALANCE_KINDS, Kind, balances_of
 from merchants.models import ApiKey, Business
 from payments.models import PaymentLink, Transaction
