@@ -45,7 +45,7 @@ def test_is_found_changed_and_paid_by_its_page(browser, ada):
     form = browser.get("/dashboard/payouts/new/", {"beneficiary": found.reference}).content.decode()
 
     assert "Bisi Alabi Ventures" in listed
-    assert f'value="{found.account_number}"' in form
+    assert f'value="{found.reference}" checked' in form
     assert Beneficiary.objects.get().email == "bisi@example.com"
 
 

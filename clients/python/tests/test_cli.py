@@ -362,7 +362,7 @@ class TestAdvance:
         [
             (["payment", "order-1042", "--until", "watch"], ("advance_payment", "order-1042", "watch"), "success (Success)"),
             (["dispute", "CB-1"], ("advance_payment", "CB-1"), "order-1042 has chargeback expired"),
-            (["batch", "wk48"], ("advance_payout_batch", "wk48"), "wk48 is released: 2 success"),
+            (["batch", "wk48"], ("advance_payout_batch", "wk48", None), "wk48 is released: 2 success"),
             (["reserve", "ID"], ("return_reserve", "ID"), "NGN 1,500.00"),
         ],
     )  # fmt: skip
