@@ -88,7 +88,7 @@ def _decide(
 
 def _cancel(request: HttpRequest, payout: Transaction) -> HttpResponse:
     try:
-        waiting_payouts.cancel(payout.pk, now=clock.now())
+        waiting_payouts.cancel(payout.pk, person=person_acting(request), now=clock.now())
         messages.success(request, "Payout cancelled. Nothing was sent.")
     except Problem as refused:
         messages.error(request, str(refused.detail))

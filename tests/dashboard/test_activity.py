@@ -281,14 +281,14 @@ class TestDescriptions:
 
 
 def actions_in(tree):
-    """Return the actions that a module audits: `action="a.b"`, or `record(…, "a.b", …)`."""
+    """Return the actions that a module audits: `action="a.b"`, or one of the first two values of `record` and `_record`."""
     found = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         given = [each.value for each in node.keywords if each.arg == "action"]
-        if getattr(node.func, "attr", getattr(node.func, "id", "")) == "record":
-            given += node.args[1:2]
+        if getattr(node.func, "attr", getattr(node.func, "id", "")) in ("record", "_record"):
+            given += node.args[:2]
         found |= {
             each.value
             for every in given

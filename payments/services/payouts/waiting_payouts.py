@@ -112,8 +112,10 @@ def reject(payout_id: UUID, *, reason: str, user: User, actor: Actor, now: datet
 
 
 @database.atomic
-def cancel(payout_id: UUID, *, now: datetime) -> IdempotentResult[Transaction]:
+def cancel(payout_id: UUID, *, person: Actor | None = None, now: datetime) -> IdempotentResult[Transaction]:
     """Cancel a payout that hasn't been sent: it fails with 20091. A cancelled payout is replayed.
+
+    A person is recorded. Cancellations by API keys stand in the request log.
 
     :raises InvalidState: it was sent, or has its outcome
     """
@@ -123,6 +125,8 @@ def cancel(payout_id: UUID, *, now: datetime) -> IdempotentResult[Transaction]:
     if payout.awaiting not in WAITING:
         raise InvalidState(f"Only a payout that waits for approval can be cancelled. {described(payout)}")
     _end(payout, PayoutApproval.State.CANCELLED, CANCELLED, cause=Cause.MERCHANT, now=now)
+    if person is not None:
+        _record("payout.cancelled", payout, actor=person, now=now)
     return IdempotentResult(payout, is_replay=False)
 
 

@@ -30,9 +30,7 @@ class StatementLine:
     fee_tax: int = 0
     refund: int = 0
     dispute: int = 0  # taken; negative: given back
-    dispute_status: str = (
-        ""  # of the dispute after the step: a dispute may have a line that takes and one that gives back
-    )
+    dispute_status: str = ""  # after the step: a dispute may have a line that takes and one that gives back
     net: int
 
 
