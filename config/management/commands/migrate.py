@@ -133,9 +133,9 @@ def _polite() -> Iterator[None]:
 def _alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Keep other processes from migrating the database meanwhile.
 
-    It doesn't wait for the lock, because an index that is built concurrently waits for all who wait.
+    On PostgreSQL it doesn't wait for the lock, because an index that is built concurrently waits for all who wait.
 
-    :raises OperationalError: another process migrates it
+    :raises OperationalError: another process migrates it (PostgreSQL)
     """
     if isinstance(connection, sqlite3.DatabaseWrapper) and not connection.is_in_memory_db():
         with _folder_locked(Path(connection.settings_dict["NAME"]).parent):
@@ -151,16 +151,13 @@ def _alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 @contextmanager
 def _folder_locked(folder: Path) -> Iterator[None]:
-    """Lock the folder of a SQLite database. Its file isn't opened here: closing that would end SQLite's own locks.
+    """Lock the folder of a SQLite database, once no other process has it locked.
 
-    :raises OperationalError: another process has the lock
+    The database's own file isn't opened here: closing it would end SQLite's locks.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OperationalError("Another process migrates this database.") from errors.LockNotAvailable()
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
