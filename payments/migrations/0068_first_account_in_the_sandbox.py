@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from kit.db.migration_operations import AddConstraintNotValid, AllowNull
 
@@ -31,6 +31,15 @@ class Migration(migrations.Migration):
             models.CheckConstraint(
                 condition=Q(made_by__isnull=False) | Q(state="applied"),
                 name="waiting_changes_of_accounts_have_makers",
+            ),
+        ),
+        # Its statement says what is so if `made_by` is null.
+        migrations.RemoveConstraint("settlementaccountchange", "a_second_owner_confirms_settlement_accounts"),
+        AddConstraintNotValid(
+            "settlementaccountchange",
+            models.CheckConstraint(
+                condition=Q(confirmed_by__isnull=True) | ~Q(confirmed_by=F("made_by")),
+                name="a_second_owner_confirms_settlement_accounts",
             ),
         ),
     ]

@@ -9,4 +9,5 @@ class Migration(migrations.Migration):
 
     operations = [
         ValidateConstraint("settlementaccountchange", "waiting_changes_of_accounts_have_makers"),
+        ValidateConstraint("settlementaccountchange", "a_second_owner_confirms_settlement_accounts"),
     ]

@@ -186,7 +186,10 @@ class TestApprovalPage:
         assert Transaction.objects.get().awaiting == "approval"
         browser.post(address, {"decision": "cancel"})
         assert Transaction.objects.get().response_code == "20091"
-        assert AuditEntry.objects.get(action="payout.cancelled").actor == Transaction.objects.get().approval.maker.email
+        assert (
+            AuditEntry.objects.get(action="payout.cancelled").actor
+            == Transaction.objects.get().approval.maker.email
+        )
 
     def test_only_the_maker_cancels(self, browser, api, ada):
         payout = waiting_payout(api, ada.business)

@@ -124,7 +124,8 @@ def test_an_unknown_tab_is_an_error(subtests, browser, busy):
 
 def test_each_tab_counts_what_it_shows(subtests, browser, busy):
     for address in WITH_TABS:
-        for tab in browser.get(address).context["tabs"]:
+        tabs = browser.get(address).context["tabs"]
+        for tab in (each for each in tabs if not each.address.startswith("/")):  # others lead to other lists
             with subtests.test(address, tab=tab.name):
                 page = browser.get(f"{address}{tab.address}")
 
