@@ -42,9 +42,11 @@ class Hands:
         self.clicks += 1
         self.page.get_by_label(label).first.check()
 
-    def type(self, label, text):
+    def type(self, label, text, *, section=None):
+        """Fill the first field with the label, of the page or of a section."""
         self.fields += 1
-        self.page.get_by_label(label).first.fill(text)
+        where = self.page.get_by_role("region", name=section) if section else self.page
+        where.get_by_label(label).first.fill(text)
 
     def search(self, text):
         """Type into the search of the navigation, and press Enter. `/` puts the cursor there."""
@@ -132,7 +134,7 @@ class TestUnappliedTransfer:
         hands.open_row("Mismatch")
         expect(hands.page.get_by_text("NGN 14,000.00 received, not applied")).to_be_visible()
         hands.click("link", "Decide")
-        hands.type("Reason", "The customer pays the rest in cash")
+        hands.type("Reason", "The customer pays the rest in cash", section="Accept for")
         hands.click("button", "Review acceptance")
         hands.click("button", "Accept NGN 14,000.00")
 

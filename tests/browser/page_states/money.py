@@ -85,6 +85,12 @@ def rename_to_nothing(page: Page) -> None:
     press(page, "Rename view")
 
 
+def review_an_acceptance(page: Page) -> None:
+    accept = page.get_by_role("region", name="Accept for")
+    accept.get_by_label("Reason").fill("The customer pays the rest in cash")
+    press(page, "Review acceptance")
+
+
 def review_an_empty_return(page: Page) -> None:
     page.evaluate(LET_THE_SERVER_VALIDATE)
     press(page, "Review return", exact=False)
@@ -326,11 +332,7 @@ def unapplied(data: SampleData, page: Page) -> list[PageState]:
         PageState("unapplied", UNAPPLIED),
         PageState("unapplied-item", undecided),
         PageState("unapplied-refused", undecided, review_an_empty_return),
-        PageState(
-            "unapplied-review",
-            to_credit,
-            pressing("Review acceptance", Reason="The customer pays the rest in cash"),
-        ),
+        PageState("unapplied-review", to_credit, review_an_acceptance),
         PageState("unapplied-returned", to_return, return_to_the_sender),
         PageState("unapplied-decided", f"{UNAPPLIED}?state=returned"),
     ]
