@@ -290,8 +290,8 @@ class PagesOnly:
 COMPRESSIBLE = ("text/", "image/svg+xml", "application/javascript")
 
 
-class Compression(GZipMiddleware):
-    """Compress pages, style sheets and scripts, and no answer of the API.
+class Compression(PagesOnly, GZipMiddleware):
+    """Compress pages, style sheets and scripts.
 
     Django pads them randomly, so that sizes don't disclose secrets.
     """

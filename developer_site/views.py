@@ -244,7 +244,7 @@ def _page_in_the_frame(
 
 
 def _is_of_staff(request: HttpRequest) -> bool:
-    """Return whether a page of the administration was opened by somebody who may."""
+    """Return whether a page of the administration was opened by a user who may open it."""
     user = getattr(request, "user", None)
     is_here = request.path.startswith(reverse("admin:index"))
     return (

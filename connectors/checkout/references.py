@@ -5,14 +5,12 @@
 """
 
 import base64
-from functools import lru_cache
 from uuid import UUID
 
 LENGTH = 26
 _PADDING = "=" * 6  # base 32 has groups of eight characters
 
 
-@lru_cache(maxsize=256)  # an order's is in its request, and compared with the answer
 def reference_of(identifier: UUID) -> str:
     """Return the reference of a transaction or operation of ours."""
     return base64.b32encode(identifier.bytes).decode().rstrip("=")
