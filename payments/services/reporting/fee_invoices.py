@@ -15,7 +15,6 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 from django.db import transaction as database
 from django.db.models import (
     BooleanField,
@@ -31,6 +30,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
+from kit.db import postgresql
 from kit.time.time_ordered_ids import new_id
 from ledger.models import Account, Entry, Posting
 from merchants.models import Business
@@ -235,6 +235,4 @@ def _period(month: date) -> tuple[datetime, datetime]:
 
 def _lock_numbers() -> None:
     """Let others issue invoices only after this transaction. SQLite has one writer at a time."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("LOCK TABLE payments_feeinvoice IN EXCLUSIVE MODE")
+    postgresql.rows("LOCK TABLE payments_feeinvoice IN EXCLUSIVE MODE")
