@@ -13,15 +13,10 @@ from disputes.models import Dispute, DisputeStep
 from ledger.models import Account
 from payments.rules.dispute_words import Stage, Status
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
-from tests.disputed import disputed, payment_of, take
+from tests.disputed import disputed, take
 from tests.settling import today
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def payment(api):
-    return payment_of(api)
 
 
 @pytest.fixture

@@ -35,17 +35,6 @@ def _two_people(settings):
 
 
 @pytest.fixture
-def people():
-    """Two sessions of staff."""
-    return [signed_in(UserFactory(is_staff=True, is_superuser=True)) for _ in range(2)]
-
-
-@pytest.fixture
-def payment(api):
-    return payment_of(api)
-
-
-@pytest.fixture
 def unmatched(payment):
     return take(payment, rrn=UNKNOWN_RRN)
 

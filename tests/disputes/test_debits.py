@@ -16,9 +16,7 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal
 from payments.rules.dispute_words import Stage, Status
 from payments.services.staff.meanings import meaning_of
-from tests.dashboard.people import signed_in
-from tests.disputed import disputed, payment_of, take
-from tests.factories import UserFactory
+from tests.disputed import disputed, take
 from tests.racing import racers
 
 pytestmark = pytest.mark.django_db
@@ -29,17 +27,6 @@ TITLE = "Record the acquirer&#x27;s debit"
 @pytest.fixture(autouse=True)
 def _two_people(settings):
     settings.FOUR_EYES = True
-
-
-@pytest.fixture
-def people():
-    """Two sessions of staff."""
-    return [signed_in(UserFactory(is_staff=True, is_superuser=True)) for _ in range(2)]
-
-
-@pytest.fixture
-def payment(api):
-    return payment_of(api)
 
 
 def page(dispute, what="change"):
