@@ -202,22 +202,25 @@ class Money(PayoutRules, CashRules, DisputeRules):
     @precondition(lambda self: self.transfer_payments())
     @rule(which=ANY, part=st.sampled_from([1, 500, 250_000]), to=st.sampled_from([DESTINATION, LOST]))
     def refund_a_transfer(self, which: int, part: int, to: dict[str, str]) -> None:
-        """A refund by bank transfer is accepted exactly if the balance and the payment's own money cover it."""
+        """A refund by bank transfer is accepted exactly if the balance and the payment's own money cover it.
+
+        While payouts are frozen, none goes to an account that the request names.
+        """
         payments = self.transfer_payments()
         payment = payments[which % len(payments)]
-        is_frozen = self.controls().frozen_at is not None
         named = (
             {}
             if Transfer.objects.get(session=payment.session_id).sender_account_number
             else {"destination": to}
         )
         request = {"reference": orders.new_reference("rf"), "amount": part, **named}
+        is_stopped = bool(named) and self.controls().frozen_at is not None
         is_possible = part <= payment.amount_refundable
         is_covered = self.expected.covers_refund(payment, part)
         is_accepted = self.refusable(
             lambda: refunds.refund(transaction=payment, request=request, now=self.tick())
         )
-        assert is_accepted == (is_possible and is_covered and not is_frozen)
+        assert is_accepted == (is_possible and is_covered and not is_stopped)
 
     def transfer_payments(self) -> list[Transaction]:
         paid = Transaction.objects.filter(

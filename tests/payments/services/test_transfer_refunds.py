@@ -179,6 +179,11 @@ class TestDestination:
 
         assert ask_for_refund(api, paid).json()["status"] == "success"
 
+    def test_is_the_account_that_paid_even_while_payouts_are_frozen(self, api, ada, paid):
+        PayoutControls.objects.create(business=ada.business, frozen_at=timezone.now(), freeze_reason="Theft")
+
+        assert ask_for_refund(api, paid).json()["status"] == "success"
+
     def test_that_is_blocked_is_refused(self, api, ada):
         blocked_beneficiary(ada.business, **DESTINATION)
 
