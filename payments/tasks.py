@@ -17,7 +17,7 @@ from payments.services.settlement import (
     settlement_accounts,
     settlement_payouts,
 )
-from payments.services.transfers import account_provider_messages
+from payments.services.transfers import account_provider_calls
 
 
 @shared_task(name="payments.expire_due")
@@ -56,7 +56,7 @@ def look_at_watches() -> None:
 
 @shared_task(name="payments.notify_account_provider")
 def notify_account_provider() -> None:
-    account_provider_messages.send_due()
+    account_provider_calls.send_due()
 
 
 @shared_task(name="payments.update_settled_payments")

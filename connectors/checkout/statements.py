@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, cast
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from cash.models import BankAccount
+from cash.services.repeated_settlements import PAID_OUT, first_late_day, settlements_told
 from cash.statement_files import InvalidFile, Parsed, ParsedLine, of_day
-from cash.statement_files.told import PAID_OUT, first_late_day, settlements_told
 from connectors.checkout.cards import CheckoutAcquirer
 from connectors.checkout.client import NotFound
 from connectors.checkout.references import id_of

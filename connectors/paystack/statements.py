@@ -13,8 +13,8 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from django.conf import settings
 
 from cash.models import BankAccount
+from cash.services.repeated_settlements import PAID_OUT, first_late_day, references_told, settlements_told
 from cash.statement_files import InvalidFile, NotYet, Parsed, ParsedLine, of_day
-from cash.statement_files.told import PAID_OUT, first_late_day, references_told, settlements_told
 from connectors.paystack.client import Deadline, PaystackClient, Refused
 from kit.files import bounded_json
 from kit.text.display_names import identifier_text

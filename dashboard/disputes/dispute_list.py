@@ -18,9 +18,9 @@ from dashboard.search.queries import ids_for_list
 from dashboard.search.terms import LONGEST_SEARCH
 from dashboard.ui.chips import ChipSpec
 from dashboard.ui.dispute_names import DISPUTE_NAMES, REASON_NAMES, STAGE_NAMES
+from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices, midnight, validate_day
 from dashboard.ui.lists.list_rows import ListRows
-from dashboard.ui.lists.list_totals import sums
 from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.pagination import Order
 from dashboard.ui.lists.tabs import TabSpec

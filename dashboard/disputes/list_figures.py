@@ -22,7 +22,7 @@ from dashboard.ui.figures import (
     change_of_rate,
     percent,
 )
-from dashboard.ui.lists.list_totals import MOST_COUNTED
+from dashboard.ui.lists.bounded_totals import MOST_COUNTED
 from disputes.models import Dispute, DisputeQuerySet
 from kit.money.money import figures, money
 from kit.money.shares import per_mille, rounded_share

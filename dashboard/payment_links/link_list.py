@@ -12,9 +12,9 @@ from django.db.models import F, Q
 
 from dashboard.ui.chips import DAYS, ChipSpec
 from dashboard.ui.field_choices import set_choices
+from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
-from dashboard.ui.lists.list_totals import sums
 from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.pagination import scan_limit
 from dashboard.ui.lists.tabs import TabSpec

@@ -18,7 +18,7 @@ from django.urls import reverse
 from dashboard.models import SearchTerm
 from dashboard.search import queries, terms
 from dashboard.search.queries import Found
-from dashboard.ui.lists.list_totals import Count
+from dashboard.ui.lists.bounded_totals import Count
 from dashboard.ui.lists.pagination import MOST_SCANNED
 from kit.db import clock
 from kit.money.money import money

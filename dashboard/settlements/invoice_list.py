@@ -10,9 +10,9 @@ from django.db.models import F, Q
 
 from dashboard.ui.chips import ChipSpec
 from dashboard.ui.field_choices import set_choices
+from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import ListFilter
 from dashboard.ui.lists.list_rows import ListRows
-from dashboard.ui.lists.list_totals import sums
 from dashboard.ui.lists.lists import ListSpec
 from kit.money.form_fields import PastedField
 from merchants.models import Business

@@ -8,8 +8,8 @@ from functools import cached_property
 from django.db.models import Case, F, Q, QuerySet, When
 
 from dashboard.transactions.filters import REFUNDED, TransactionFilter, search_of, sources
+from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_rows import ListRows
-from dashboard.ui.lists.list_totals import sums
 from merchants.models import Business
 from payments.models import Transaction
 

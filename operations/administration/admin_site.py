@@ -33,8 +33,15 @@ from merchants.people.access import (
     rule_of,
 )
 from operations import doctor_checks
-from operations.administration import admin_search, cash_page, connector_pages, navigation, tax_page, today
-from operations.administration.admin_summary import figures, for_people
+from operations.administration import (
+    admin_search,
+    cash_page,
+    connector_pages,
+    day_panels,
+    navigation,
+    tax_page,
+)
+from operations.administration.attention import figures, for_people
 
 INVOICES = "payments.view_feeinvoice"
 FOR_STAFF = AccessRule(readers=Who.STAFF)
@@ -72,8 +79,8 @@ class Site(admin.AdminSite):
             "attention": for_people(shown),
             "quiet": [each for each in shown if not each.needs_attention],
             "totals": cash_page.totals(now=now) if request.user.has_perm("cash.view_break") else [],
-            "connectors": list(today.connectors()),
-            "today": [*today.today(now=now), today.ledger(shown[0])]
+            "connectors": list(day_panels.connectors()),
+            "today": [*day_panels.today(now=now), day_panels.ledger(shown[0])]
             if request.user.has_perm("payments.view_transaction")
             else [],
         }

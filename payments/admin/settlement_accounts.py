@@ -1,28 +1,13 @@
-"""Admin pages of settlement accounts, of their payouts, and of the holidays on which none is made."""
+"""Admin pages of settlement accounts and of their payouts."""
 
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
 
-from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, ReasonedAdmin, by_business_name, by_id, exactly
+from merchants.admin import ReadOnlyAdmin, ReadOnlyInline, by_business_name, by_id
 from merchants.admin.filters import CurrencyFilter
-from merchants.people.access import Who
-from payments.models import Holiday, SettlementAccount, SettlementAccountChange, SettlementPayout
-
-
-@admin.register(Holiday)
-class HolidayAdmin(ReasonedAdmin):
-    """Days on which banks are closed, by currency."""
-
-    adders = changers = Who.STAFF
-    audited_as = "holiday.changed"
-    list_display = ("name", "currency", "day", "is_observed")
-    list_filter = (CurrencyFilter, "is_observed")
-    ordering = ("-day", "currency")
-    searches = (exactly("name"),)
-    search_help_text = "Name of the holiday."
-    fields = ("currency", "day", "name", "is_observed")
+from payments.models import SettlementAccount, SettlementAccountChange, SettlementPayout
 
 
 class ChangeInline(ReadOnlyInline):

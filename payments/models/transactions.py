@@ -35,7 +35,7 @@ from payments.rules.outcomes import (
     Outcome,
     transfer_received,
 )
-from payments.rules.payout_reasons import reason_of
+from payments.rules.payout_refusal_words import reason_of
 from payments.rules.status_names import outcome_name
 from virtual_accounts.models import Session
 

@@ -291,7 +291,7 @@ def _attempt_number(request: HttpRequest) -> int:
 def _paying(request: HttpRequest, seen: Seen) -> HttpResponse:
     payment = seen.last
     if payment is None:
-        return _show(request, "unknown", seen)
+        return _show(request, "outcome_unknown", seen)
     if payment.is_transfer_payment:
         return _transfer(request, seen, payment)
     if payment.awaiting == Awaiting.PAYER:
@@ -305,7 +305,7 @@ def _paying(request: HttpRequest, seen: Seen) -> HttpResponse:
             onward=address if ONWARD in request.GET else "",
             card_page=checkouts.card_page_of(seen.link) if payment.has_unknown_card else "",
         )
-    return _show(request, "unknown", seen, payment=payment)
+    return _show(request, "outcome_unknown", seen, payment=payment)
 
 
 def _transfer(request: HttpRequest, seen: Seen, payment: Transaction) -> HttpResponse:

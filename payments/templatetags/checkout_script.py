@@ -11,7 +11,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-SCRIPT = "js/checkout.js"
+SCRIPT = "js/card_form.js"
 
 register = template.Library()
 

@@ -21,7 +21,7 @@ from connectors.models import ProviderEvent
 from ledger.models import Account, Entry, Posting
 from merchants.admin.base import REACH
 from merchants.models import ApiKey, AuditEntry, Business, User
-from operations.administration import admin_summary
+from operations.administration import attention
 from payments.models import (
     AccountDeclaration,
     BatchTransition,
@@ -756,9 +756,7 @@ class TestDeliveries:
 
 class TestSummary:
     def figures(self, **later):
-        return {
-            figure.label: figure for figure in admin_summary.figures(now=timezone.now() + timedelta(**later))
-        }
+        return {figure.label: figure for figure in attention.figures(now=timezone.now() + timedelta(**later))}
 
     def test_shows_queues_and_what_needs_attention(self, everything):
         waiting = make_delivery(Endpoint.objects.get(), at=timezone.now())

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from dashboard.ui.figures import NO_PAST, Change
-from dashboard.ui.lists.list_totals import Count
+from dashboard.ui.lists.bounded_totals import Count
 from disputes.models import Dispute
 from merchants.models import Business
 from payments.models import Transaction

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from dashboard.ui.lists.list_totals import Count, count_each
+from dashboard.ui.lists.bounded_totals import Count, count_each
 from merchants.models import Business
 from tests import orders
 from tests.transactions import authorised_payment, captured_payment, start

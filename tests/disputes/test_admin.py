@@ -14,7 +14,7 @@ from disputes.models import Dispute, DisputeReport
 from ledger.invariants import check
 from ledger.models import Account
 from merchants.models import AuditEntry
-from operations.administration.admin_summary import figures
+from operations.administration.attention import figures
 from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal
 from payments.rules.dispute_words import Stage, Status

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from operations.administration import today
+from operations.administration import day_panels
 from payments.models import RailBlock, RailSilence, Transaction
 from tests import orders
 from tests.dashboard.people import signed_in
@@ -49,7 +49,7 @@ class TestToday:
         assert panel(staff, "today")[0] == "0 payments | None since midnight"
 
     def test_adds_nothing_on_a_day_with_very_many(self, staff, api, monkeypatch):
-        monkeypatch.setattr(today, "COUNTED", 1)
+        monkeypatch.setattr(day_panels, "COUNTED", 1)
         for _ in range(2):
             api.post("/api/payments", orders.card_payment())
 
@@ -85,7 +85,7 @@ def test_panels_take_eight_queries_for_any_number_of_rows(ada):
     assert Transaction.objects.count() == 3
 
     with CaptureQueriesContext(connection) as made:
-        list(today.today(now=timezone.now()))
-        list(today.connectors())
+        list(day_panels.today(now=timezone.now()))
+        list(day_panels.connectors())
 
     assert len(made) <= 8

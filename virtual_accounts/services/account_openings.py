@@ -1,7 +1,7 @@
 """Static accounts that a provider opens: ask it, and store the number that it chose.
 
 The request that creates an account asks once. Without an answer, the message that it wrote is sent again until there
-is one (`payments.services.transfers.account_provider_messages`).
+is one (`payments.services.transfers.account_provider_calls`).
 """
 
 from datetime import datetime

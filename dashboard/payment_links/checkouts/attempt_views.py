@@ -12,7 +12,7 @@ from dashboard.memberships import Membership, members_form, members_page
 from dashboard.payment_links.detail.link_detail import waiting_at
 from dashboard.payment_links.lookup import own_link
 from dashboard.transactions.detail import is_cancellable
-from dashboard.ui.lists.list_totals import count_each
+from dashboard.ui.lists.bounded_totals import count_each
 from dashboard.ui.lists.pagination import page_of
 from kit.db import clock
 from kit.text.plurals import counted

@@ -11,7 +11,7 @@ from dashboard.memberships import Membership, members_export, members_page
 from dashboard.payment_links.checkouts.checkout_rows import rows_of, table_of
 from dashboard.payment_links.lookup import own_link
 from dashboard.ui.lists import exports
-from dashboard.ui.lists.list_totals import count_each
+from dashboard.ui.lists.bounded_totals import count_each
 from dashboard.ui.lists.pagination import page_of
 from kit.db import clock
 from kit.text.plurals import counted

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Count, Q, Sum
 
-from dashboard.ui.lists.list_totals import MOST_COUNTED
-from dashboard.ui.lists.list_totals import Count as Number
+from dashboard.ui.lists.bounded_totals import MOST_COUNTED
+from dashboard.ui.lists.bounded_totals import Count as Number
 from payments.identifiers import earliest_id
 from payments.models import LinkDay, PaymentLink, Transaction
 

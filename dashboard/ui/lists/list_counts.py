@@ -8,8 +8,8 @@ from typing import Any
 
 from django.http import QueryDict
 
+from dashboard.ui.lists.bounded_totals import Count, count_each
 from dashboard.ui.lists.list_rows import ListRows
-from dashboard.ui.lists.list_totals import Count, count_each
 from dashboard.ui.lists.pagination import NEWER, OLDER, Order, Page, scan_limit, sort_of
 from dashboard.ui.lists.tabs import TabSpec
 

@@ -15,10 +15,10 @@ from django.shortcuts import render
 from dashboard.memberships import Membership
 from dashboard.ui.chips import ChipSpec, filter_bar
 from dashboard.ui.lists import news
+from dashboard.ui.lists.bounded_totals import Count, ListTotals
 from dashboard.ui.lists.list_counts import PAGES_BEFORE, SHOWN, counts_of
 from dashboard.ui.lists.list_filters import ListFilter
 from dashboard.ui.lists.list_rows import ListRows
-from dashboard.ui.lists.list_totals import Count, ListTotals
 from dashboard.ui.lists.pagination import BY_ID, SIZE, SORT, Order, Page, page_of, sort_of
 from dashboard.ui.lists.saved_views import views_of
 from dashboard.ui.lists.tabs import TabSpec, tabs_of

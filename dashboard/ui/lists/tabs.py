@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.http import QueryDict
 
 from dashboard.ui.chips import address_with
-from dashboard.ui.lists.list_totals import Count
+from dashboard.ui.lists.bounded_totals import Count
 
 
 @dataclass(frozen=True, slots=True)

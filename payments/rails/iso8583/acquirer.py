@@ -25,7 +25,7 @@ from payments.rails.iso8583.answers import (
     REVERSED,
     outcome_of,
 )
-from payments.rails.iso8583.link import Link, LinkSettings, NotSent, Unanswered
+from payments.rails.iso8583.connection import Link, LinkSettings, NotSent, Unanswered
 from payments.rails.iso8583.messages import LARGEST_AMOUNT, Acceptor, Message
 from payments.rails.iso8583.wire import UnencodableField
 from payments.rails.protocol import (

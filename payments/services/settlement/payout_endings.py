@@ -20,7 +20,7 @@ from payments.models import (
     SettlementPayout,
     Transaction,
 )
-from payments.rules import payout_causes
+from payments.rules import settlement_payout_causes
 from payments.services.settlement import payout_schedules, settlement_notices
 from payments.services.settlement.settlement_accounts import TIMER, lock
 
@@ -80,7 +80,7 @@ def _newly_lost(found: SettlementPayout, outcome: SettlementPayout.Outcome) -> i
 
 def _reason_of(found: SettlementPayout) -> str:
     words = _words_of_return(found)
-    return words or payout_causes.described(found.payout.gateway_code)
+    return words or settlement_payout_causes.described(found.payout.gateway_code)
 
 
 def _words_of_return(found: SettlementPayout) -> str:
@@ -117,7 +117,7 @@ def _unname_batches(lost: SettlementPayout) -> None:
 def _pause_or_try_again(lost: SettlementPayout, account: SettlementAccount, *, now: datetime) -> None:
     is_of_this_account = account.since is None or lost.created_at >= account.since
     code = lost.payout.gateway_code if lost.outcome == Outcome.FAILED else ""
-    is_terminal = payout_causes.is_terminal(code, lost.reason)
+    is_terminal = settlement_payout_causes.is_terminal(code, lost.reason)
     if is_terminal and is_of_this_account:
         payout_schedules.pause(account, lost.reason, actor=TIMER, now=now)
     elif _lost_in_a_row(account) >= MOST_LOST:

@@ -41,7 +41,7 @@ def mail_lost(lost: SettlementPayout, account: SettlementAccount, *, amount: int
         account.business,
         notifications.recipients(account.business, notifications.Kind.SETTLEMENTS),
         f"A settlement payout of {mailed(account.business.name)} {'was returned' if is_returned else 'failed'}",
-        "payments/settlement_account/lost.txt",
+        "payments/settlement_account/failed_or_returned.txt",
         amount=money(amount, currency),
         whole=money(lost.payout.amount, currency) if amount < lost.payout.amount else "",
         reference=lost.payout.reference,

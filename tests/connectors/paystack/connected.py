@@ -22,7 +22,7 @@ from payments import rails
 from payments.models import CardOperation, RailBlock, Transaction
 from payments.rails.protocol import PayoutBank
 from payments.services.rails.rail_queries.rail_blocks import cached_blocks
-from payments.services.transfers import account_provider_messages
+from payments.services.transfers import account_provider_calls
 from tests import orders
 from tests.connectors.paystack.client import KEY, NOON
 from tests.connectors.provider_webhooks import PAYSTACK
@@ -83,7 +83,7 @@ class Connected:
         with patch.object(self.simulator.integration.outbox, "_send", post):
             self.simulator.deliver()
         event_processing.process_due()
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
     def requery(self) -> None:
         call_command("requery_pending", stdout=StringIO(), stderr=StringIO())

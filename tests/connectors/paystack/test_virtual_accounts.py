@@ -10,7 +10,7 @@ from connectors.paystack.client import PaystackClient
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
-from payments.services.transfers import account_provider_messages
+from payments.services.transfers import account_provider_calls
 from tests import orders
 from tests.connectors.paystack.connected import paystack_connected
 from tests.webhooks.rows import make_endpoint
@@ -90,7 +90,7 @@ class TestOpening:
         )
 
         ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         [opened] = paystack.simulator.integration.tables.accounts.values()
         account = again(paystack, account)
@@ -110,7 +110,7 @@ class TestOpening:
         paystack.command(switch={"accounts_refused": False})
         paystack.plan("POST /customer: refuse 400")
         ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         assert VirtualAccount.objects.get().opening == "failed"
         assert events() == ["account.failed"]
@@ -122,7 +122,7 @@ class TestOpening:
         assert paystack.api.post(f"{ACCOUNTS}/{account['reference']}/deactivate", {}).status_code == 200
 
         ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         account = again(paystack, account)
         assert (account["status"], len(number_of(account))) == ("inactive", 10)
@@ -217,12 +217,12 @@ class TestSessions:
         payment = pay(amount=50_000)
         expire_here(payment)
         paystack.plan("GET /transaction/verify: fail 500")
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
         assert self.find(paystack, payment)["status"] == "pending"
 
         paystack.simulator.advance(1801)
         ProviderMessage.objects.update(next_attempt_at=timezone.now())
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         assert self.find(paystack, payment)["response_code"] == "20068"
         assert events() == ["payment.failed"]
@@ -235,7 +235,7 @@ class TestSessions:
         assert self.find(paystack, payment)["status"] == "pending"
 
         expire_here(payment)
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         assert self.find(paystack, payment)["status"] == "success"
 

@@ -83,7 +83,7 @@ class TestAfterwards:
         page = shown(payer, payment)
 
         assert "Payment received" in page
-        assert "pay.js" not in page
+        assert "transfer.js" not in page
 
     def test_shows_that_another_amount_arrived(self, payer, payment, api):
         transfer(api, payment, 100_000)

@@ -18,7 +18,7 @@ from kit.connectors import connectors
 from kit.text.masking import passes_luhn
 from payments.models import CardOperation, Transaction
 from payments.rails.iso8583.acquirer import SEND_WITHIN
-from payments.rails.iso8583.link import ACKNOWLEDGED_WITHIN
+from payments.rails.iso8583.connection import ACKNOWLEDGED_WITHIN
 from payments.rails.iso8583.messages import Message
 from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
 from payments.rules import outcomes

@@ -15,7 +15,7 @@ from kit.money.shares import per_mille
 from kit.text.plurals import counted
 from kit.time.time_ordered_ids import earliest_id
 from operations.administration import connector_pages
-from operations.administration.admin_summary import Figure
+from operations.administration.attention import Figure
 from payments.models import RailBlock, RailSilence, Transaction
 from payments.rules.business_days import begins_at, business_day
 from payments.services.reporting.daily_totals import VOLUME

@@ -12,7 +12,7 @@ from django.db import transaction as database
 from kit.connectors import connectors
 from kit.db.clock import database_now
 from payments.services.rails.rail_queries import query_leases
-from payments.services.transfers import account_deactivation, account_provider_messages
+from payments.services.transfers import account_deactivation, account_provider_calls
 from tests import orders
 from tests.racing import racers
 from tests.rails import RecordingProvider
@@ -35,7 +35,7 @@ def provider(settings):
 
 @pytest.fixture(autouse=True)
 def _long_run(monkeypatch):
-    monkeypatch.setattr(account_provider_messages, "RUN_TIME", 30.0)
+    monkeypatch.setattr(account_provider_calls, "RUN_TIME", 30.0)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ class TestMessage:
         with database.atomic():
             deactivate(account)
             database.set_rollback(True)
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         assert not ProviderMessage.objects.exists()
         assert provider.calls == []
@@ -79,7 +79,7 @@ class TestMessage:
         api.post(f"/api/virtual-accounts/{account.reference}/deactivate")
         before = list(provider.calls)
 
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         assert before == []
         assert provider.calls == [("close", account.account_number)]
@@ -98,12 +98,12 @@ class TestMessage:
         provider.fails = True
         for _ in range(3):
             make_due()
-            account_provider_messages.send_due()
+            account_provider_calls.send_due()
         lost = ProviderMessage.objects.get()
         provider.fails = False
         make_due()
 
-        assert account_provider_messages.send_due() == 1
+        assert account_provider_calls.send_due() == 1
 
         message = ProviderMessage.objects.get()
         assert (lost.attempts_made, lost.last_error) == (3, "AnswerLost")
@@ -117,7 +117,7 @@ class TestMessage:
         for _ in range(len(provider_messages.INTERVALS) + 1):
             make_due()
             before = database_now()
-            account_provider_messages.send_due()
+            account_provider_calls.send_due()
             waits.append(ProviderMessage.objects.get().next_attempt_at - before)
 
         expected = [*provider_messages.INTERVALS, provider_messages.INTERVALS[-1]]
@@ -128,14 +128,14 @@ class TestMessage:
         """An activation must not reach the provider before the preceding deactivation."""
         deactivate(account)
         provider.fails = True
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
         activate(account)
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
         failed = list(provider.calls)
         provider.fails = False
 
         make_due()
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         number = account.account_number
         assert failed == [("close", number)] * 2
@@ -147,23 +147,23 @@ class TestMessage:
         )
         deactivate(account)
         provider.fails = True
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
         provider.fails = False
         deactivate(other)
 
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         assert provider.calls[-1] == ("close", other.account_number)
 
 
 class TestLease:
     def test_lets_one_of_four_runs_send_a_message(self, account, provider, monkeypatch):
-        monkeypatch.setattr(account_provider_messages, "RUN_TIME", 0.3)
+        monkeypatch.setattr(account_provider_calls, "RUN_TIME", 0.3)
         provider.may_answer.clear()
         deactivate(account)
 
         with racers(4) as threads:
-            threads.race(*[account_provider_messages.send_due] * 4)
+            threads.race(*[account_provider_calls.send_due] * 4)
 
         assert provider.calls == [("close", account.account_number)]
         provider.may_answer.set()
@@ -172,11 +172,11 @@ class TestLease:
     def test_of_a_killed_process_expires_and_another_sends(self, account, provider):
         deactivate(account)
         provider_messages.lease(limit=1, at=database_now(), length=query_leases.length())
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
         before = list(provider.calls)
 
         ProviderMessage.objects.update(leased_until=database_now() - timedelta(seconds=1))
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
 
         assert (before, provider.calls) == ([], [("close", account.account_number)])
 
@@ -191,12 +191,12 @@ class TestLease:
         assert provider_messages.record_answer(current, now=now)
 
     def test_hanging_provider_delays_only_its_own_messages(self, account, provider, monkeypatch):
-        monkeypatch.setattr(account_provider_messages, "RUN_TIME", 0.2)
+        monkeypatch.setattr(account_provider_calls, "RUN_TIME", 0.2)
         provider.may_answer.clear()
         deactivate(account)
         began = time.monotonic()
 
-        account_provider_messages.send_due()
+        account_provider_calls.send_due()
         activate(account)
 
         assert not provider.may_answer.is_set()
@@ -212,10 +212,10 @@ class TestChangesAtTheSameTime:
                 threads.race(
                     partial(deactivate, account),
                     partial(activate, account),
-                    account_provider_messages.send_due,
+                    account_provider_calls.send_due,
                 )
                 make_due()
-                account_provider_messages.send_due()
+                account_provider_calls.send_due()
 
                 account.refresh_from_db()
                 last = {"close": "inactive", "reopen": "active"}

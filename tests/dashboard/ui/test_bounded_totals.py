@@ -5,7 +5,7 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.ui.lists.list_totals import Count, ListTotals, count_each, sums
+from dashboard.ui.lists.bounded_totals import Count, ListTotals, count_each, sums
 from payments.models import Transaction
 from tests import orders
 from tests.transactions import captured_payment, start
