@@ -23,7 +23,7 @@ from tests.factories import BusinessFactory, UserFactory
 
 pytestmark = pytest.mark.long
 
-SEEDS = int(os.environ.get("DISPUTE_SEEDS", "12"))
+SEEDS = int(os.environ.get("DISPUTE_SEEDS", "4"))
 STEPS = 40
 
 

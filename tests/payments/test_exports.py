@@ -30,7 +30,7 @@ from tests.wallets import fill_wallet
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 
-EXAMPLES = int(os.environ.get("MONEY_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("MONEY_EXAMPLES", "8"))
 CURRENCIES = ["NGN", "JPY", "KWD"]  # 2, 0 and 3 decimals
 REFUSALS = (InvalidState, refunds.AmountTooLarge, ValidationError)
 SENDER = {"sender_name": "Chidi Eze", "sender_account_number": "0123456789", "sender_bank_code": "058"}

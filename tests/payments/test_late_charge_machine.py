@@ -35,7 +35,7 @@ from tests.transactions import captured_payment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
-SEEDS = int(os.environ.get("LATE_CHARGE_SEEDS", "12"))
+SEEDS = int(os.environ.get("LATE_CHARGE_SEEDS", "4"))
 STEPS = 40
 
 

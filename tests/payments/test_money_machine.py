@@ -85,7 +85,7 @@ from virtual_accounts.models import Session, Transfer, UnappliedMoney, Unclaimed
 from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 
-EXAMPLES = int(os.environ.get("MONEY_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("MONEY_EXAMPLES", "5"))
 
 AMOUNTS = st.sampled_from([1, 700, 9_999, 20_005, 20_098, 250_000, 300_051, 5_000_001])
 PARTS = st.sampled_from([None, None, 1, 500, 10_005, 10_098])

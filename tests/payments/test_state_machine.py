@@ -233,4 +233,4 @@ class Payments(RuleBasedStateMachine):
 @pytest.mark.django_db
 class TestPayments:
     def test_keep_the_invariants_after_any_sequence(self):
-        run_machine(Payments, examples=40)
+        run_machine(Payments, examples=15)

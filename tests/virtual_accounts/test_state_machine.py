@@ -176,4 +176,4 @@ class Transfers(RuleBasedStateMachine):
 @pytest.mark.django_db
 class TestTransfers:
     def test_are_never_lost_in_any_order_of_events(self):
-        run_machine(Transfers, examples=25)
+        run_machine(Transfers, examples=10)

@@ -21,9 +21,9 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
 from tests.connectors.checkout.desk import Desk
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
-EXAMPLES = int(os.environ.get("CHECKOUT_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("CHECKOUT_EXAMPLES", "4"))
 STEPS, AMOUNT = 24, 50_000
 
 CALLS = [

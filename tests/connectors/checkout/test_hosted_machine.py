@@ -15,9 +15,9 @@ from payments.tasks import expire_due, look_at_watches
 from tests.connectors.checkout.connecting import GOOD_CARD, requery
 from tests.connectors.checkout.shop import DECLINED_CARD, Shop
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
-EXAMPLES = int(os.environ.get("CHECKOUT_HOSTED_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("CHECKOUT_HOSTED_EXAMPLES", "3"))
 STEPS = 14
 CALLS = ["create_page", "get_page", "list_payments", "get_payment", "get_actions", "refunds", "voids"]
 FAULTS = ["swallow", "lose", "cut", "lose_and_cut", "half", "garbage", "error 500", "error_after 502", "error 404", "error 401"]  # fmt: skip

@@ -74,7 +74,7 @@ def theirs(simulator, transaction):
     return len(found), *(sum(one[name] for one in found) for name in ("charged", "refunded", "reserved"))
 
 
-QUICK, SEEDS = 3, int(os.environ.get("CHECKOUT_FAULT_SEEDS", "16"))
+QUICK, SEEDS = 3, int(os.environ.get("CHECKOUT_FAULT_SEEDS", "8"))
 
 
 @pytest.mark.parametrize(

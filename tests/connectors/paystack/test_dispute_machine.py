@@ -21,9 +21,9 @@ from tests.connectors.paystack.connected import paystack_connected
 from tests.connectors.paystack.desk import Desk
 from tests.connectors.paystack.shop import AMOUNT, Shop
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
-EXAMPLES = int(os.environ.get("PAYSTACK_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("PAYSTACK_EXAMPLES", "4"))
 STEPS = 20
 
 CALLS = ["GET /dispute", "GET /dispute", "POST /dispute", "PUT /dispute", "PUT /dispute"]

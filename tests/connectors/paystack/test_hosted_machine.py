@@ -18,9 +18,9 @@ from tests.connectors.paystack.client import NO_FUNDS, SUCCESS
 from tests.connectors.paystack.connected import paystack_connected
 from tests.connectors.paystack.shop import AMOUNT, Shop
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
-EXAMPLES = int(os.environ.get("HOSTED_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("HOSTED_EXAMPLES", "3"))
 STEPS = 14
 CALLS = ["POST /transaction/initialize", "GET /transaction/verify", "POST /refund", "GET /refund"]
 # Without 429, which stops calls for some real time.

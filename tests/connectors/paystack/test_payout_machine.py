@@ -19,9 +19,9 @@ from tests import orders
 from tests.connectors.paystack.client import KEY, LIVE_KEY
 from tests.connectors.paystack.connected import PAYMENTS, paystack_connected, reference_of, short_timeout
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
-EXAMPLES = int(os.environ.get("PAYSTACK_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("PAYSTACK_EXAMPLES", "4"))
 STEPS = 30
 
 CALLS = ["POST /transfer", "POST /transfer", "POST /transferrecipient", "GET /transfer/verify", "GET /bank"]

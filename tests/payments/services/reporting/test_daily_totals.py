@@ -135,7 +135,7 @@ class TestAnyHistory:
     @pytest.mark.long
     @pytest.mark.parametrize(
         "size",
-        [pytest.param((5, 12), id="short"), pytest.param((25, 30), id="long", marks=pytest.mark.long)],
+        [pytest.param((5, 12), id="short"), pytest.param((10, 30), id="long", marks=pytest.mark.long)],
     )
     def test_has_the_totals_of_its_payments(self, size):
         examples, steps = size
