@@ -34,7 +34,7 @@ from tests.connectors.provider_webhooks import (
 )
 from tests.racing import kept_locked, racers
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("providers")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("providers"), pytest.mark.servers]
 
 Result = ProviderEvent.Result
 

@@ -24,7 +24,7 @@ from tests.connectors.provider_webhooks import (
 )
 from tests.racing import racers
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("providers")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("providers"), pytest.mark.servers]
 
 NUMBER = "4084084084084081"
 

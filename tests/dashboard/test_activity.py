@@ -21,7 +21,7 @@ from tests.links import link_of
 from tests.settling import settle
 from tests.transactions import captured_payment
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 ACTIVITY = "/dashboard/activity/"
 NASTY = "=HYPERLINK(1)</li><script>alert('x')</script>\u202e"

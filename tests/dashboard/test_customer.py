@@ -9,7 +9,7 @@ from tests.developer_site.test_pages import Audit
 from tests.disputed import disputed
 from tests.transactions import captured_payment, start
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 CUSTOMER = "/dashboard/payments/customer/"
 ADA = {"name": "Ada Obi", "email": "ada@shop.example", "reference": "cust-7"}

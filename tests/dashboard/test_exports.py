@@ -33,6 +33,8 @@ from tests.unapplied import mismatched_money
 from tests.wallets import fill_wallet
 from tests.webhooks.rows import make_delivery, make_endpoint
 
+pytestmark = pytest.mark.servers
+
 # Each export, with its list, and a filter of the list that nothing matches.
 LISTS = {
     "/dashboard/payments/": "q=nothing-like-it",

@@ -24,7 +24,7 @@ from tests.wallets import fill_wallet
 from tests.webhooks.rows import make_deliveries, make_delivery, make_endpoint
 from webhooks.models import Attempt, Delivery, Endpoint, OpenOutage
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 NASTY = "</td><script>alert('x')</script>{{ 7|add:7 }}"
 

@@ -37,7 +37,7 @@ from webhooks.exams import exams
 from webhooks.exams.exam import ExamAnswer
 from webhooks.models import Attempt, Delivery, Endpoint, Event, endpoint_id
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 QUERIES = 12
 PAGE = 60_000  # bytes without htmx

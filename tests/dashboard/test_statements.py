@@ -23,7 +23,7 @@ from tests.transactions import captured_payment, start
 from tests.unapplied import mismatched_money
 from tests.wallets import fill_wallet
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 PAGE = "/dashboard/balance/statements/"
 

@@ -21,7 +21,7 @@ from tests.racing import racers
 from tests.transactions import captured_payment, start
 from virtual_accounts.models import VirtualAccount
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 PAGE = "/dashboard/payments/success-rates/"
 OVERVIEW = "/dashboard/"

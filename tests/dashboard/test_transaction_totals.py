@@ -12,7 +12,7 @@ from tests import orders
 from tests.transactions import authorised_payment, captured_payment, start
 from tests.wallets import fill_wallet
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
 DAY = timedelta(days=1)
 DECLINED = orders.card_source(pan=orders.DECLINED_CARD)

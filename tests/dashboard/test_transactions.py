@@ -27,7 +27,7 @@ from tests.webhooks.rows import make_delivery, make_endpoint
 from virtual_accounts.models import UNKNOWN_SENDER
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 PAYMENTS, PAYOUTS = "/dashboard/payments/", "/dashboard/payouts/"
 NASTY = "</td><script>alert('x')</script>{{ 7|add:7 }} \u202egnp.exe " + "w" * 90

@@ -25,7 +25,7 @@ from webhooks.endpoints import outage_notices
 from webhooks.models import Delivery
 from webhooks.sending.results import AttemptResult, record_results
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 WEBHOOKS = "/dashboard/webhooks/"
 

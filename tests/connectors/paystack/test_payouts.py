@@ -34,7 +34,7 @@ from tests.connectors.provider_webhooks import send as send_event
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 WITH_EFFECT = ["swallow", "cut", "half", "garbage", "fail 500", "fail 502", "redirect"]
 WITHOUT_EFFECT = ["lose", "lose_and_cut", "refuse 500", "refuse 503"]

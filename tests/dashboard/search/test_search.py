@@ -23,7 +23,7 @@ from virtual_accounts.serializers import read_account
 from virtual_accounts.services import accounts
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 PAYMENTS = "/dashboard/payments/"
 CUSTOMER = {"reference": "CUST-77", "name": "Adaézé Grace Chukwu", "email": "adaeze@Example.com"}

@@ -10,7 +10,7 @@ from payments.models import Transaction
 from tests import orders
 from tests.transactions import captured_payment, start
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 
 @pytest.fixture

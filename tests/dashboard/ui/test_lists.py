@@ -19,7 +19,7 @@ from tests.webhooks.rows import make_delivery, make_endpoint
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Delivery
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
 WITH_TABS = {
     "/dashboard/payments/": "status",

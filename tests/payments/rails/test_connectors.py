@@ -37,7 +37,7 @@ from tests.simulators import (
     short_acquirer_timeout,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 PAYMENTS = "/api/payments"
 SANDBOX = "sandbox"

@@ -13,7 +13,7 @@ from payments.services.rails import requery
 from tests import orders
 from tests.simulators import plan, short_acquirer_timeout, short_bank_timeout
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
 PAYMENTS = "/api/payments"
 PATIENCE = 0.1  # seconds
