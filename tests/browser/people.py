@@ -41,11 +41,34 @@ class Owner:
             page.wait_for_load_state("networkidle")
 
 
+OPEN = """
+import json
+from django.utils import timezone
+from merchants.businesses import open_business
+from merchants.people.audit import Actor
+for email in {emails}:
+    opened = open_business(name="{name}", email=email, actor=Actor(name="create_business"), now=timezone.now())
+    print(json.dumps(opened.credentials(), default=str))
+"""
+AT_ONCE = 5  # a command takes two seconds to start, and milliseconds for each business
+
+_opened: dict[tuple[str, str], list[dict[str, str]]] = {}
+
+
+def credentials_of_new(service: Service, name: str = "Ada Books") -> dict[str, str]:
+    """Return what `create_business` prints for a business that no other test has. Several are opened at once."""
+    waiting = _opened.setdefault((service.base_url, name), [])
+    if not waiting:
+        emails = [f"{secrets.token_hex(5)}@example.com" for _ in range(AT_ONCE)]
+        made = service.command("shell", "--no-imports", "-c", OPEN.format(emails=emails, name=name))
+        assert made.returncode == 0, made.stderr
+        waiting += [json.loads(line) for line in made.stdout.splitlines()]
+    return waiting.pop()
+
+
 def open_business(service: Service, name: str = "Ada Books") -> Owner:
-    email = f"{secrets.token_hex(5)}@example.com"
-    made = service.command("create_business", "--name", name, "--allow-duplicate", "--email", email, "--json")
-    assert made.returncode == 0, made.stderr
-    document = json.loads(made.stdout)
+    document = credentials_of_new(service, name)
+    email = document["email"]
     return Owner(
         base_url=service.base_url,
         business=document["business"],

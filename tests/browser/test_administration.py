@@ -11,7 +11,7 @@ from payments.rules.business_days import business_day
 from tests import orders
 from tests.browser.chromium import visit
 from tests.browser.page_states.actions import AN_HOUR_LATER
-from tests.browser.people import attach_authenticator, code_of, press, sign_in
+from tests.browser.people import attach_authenticator, code_of, credentials_of_new, press, sign_in
 from tests.browser.sample_data import TOTP_SECRET
 from tests.browser.test_support_journeys import Hands
 from tests.clients import Credentials, HttpClient
@@ -31,11 +31,7 @@ TOTP.activate(User.objects.create_superuser("{email}", "{password}"), "{secret}"
 
 @pytest.fixture
 def business(service):
-    email = f"{secrets.token_hex(5)}@example.com"
-    made = service.command(
-        "create_business", "--name", "Ada Books", "--allow-duplicate", "--email", email, "--json"
-    )
-    return json.loads(made.stdout)
+    return credentials_of_new(service)
 
 
 @pytest.fixture

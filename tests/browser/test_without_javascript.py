@@ -1,15 +1,13 @@
 """Core flows of the dashboard in a browser without JavaScript."""
 
-import json
 import re
-import secrets
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import visit
 from tests.browser.page_states.actions import AN_HOUR_LATER
-from tests.browser.people import press, sign_in
+from tests.browser.people import open_business, press
 from tests.receiver import running_receiver
 
 pytestmark = pytest.mark.e2e
@@ -18,14 +16,10 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def page(service, browser):
     """The owner of a new business, signed in."""
-    email = f"{secrets.token_hex(5)}@example.com"
-    made = service.command(
-        "create_business", "--name", "Ada Books", "--allow-duplicate", "--email", email, "--json"
-    )
+    owner = open_business(service)
     with visit(browser, java_script_enabled=False, viewport={"width": 390, "height": 844}) as seen:
-        seen.page.goto(f"{service.base_url}/dashboard/")
-        seen.page.password = json.loads(made.stdout)["password"]
-        sign_in(seen.page, email, seen.page.password)
+        owner.sign_in(seen.page)
+        seen.page.password = owner.password
         expect(seen.page).to_have_title("Overview · Ada Books")
         yield seen.page
         assert seen.complaints == []
