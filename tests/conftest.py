@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import hypothesis
-import jsonschema
+import jsonschema_rs
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -165,14 +165,14 @@ def _limits_are_declared() -> Iterator[None]:
 def _events_fit_their_schemas() -> Iterator[None]:
     """Fail any test that makes an event whose body the OpenAPI document does not describe."""
     render = publishing.render
-    validators: dict[str, jsonschema.Draft202012Validator] = {}
+    validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
 
     def checked(event_id: UUID, event: str, **options: Any) -> str:
         body = render(event_id, event, **options)
         if event not in validators:
             kind = document()["webhooks"][event_name(event)]["post"]["requestBody"]["content"]
             schema = kind["application/json"]["schema"] | {"components": document()["components"]}
-            validators[event] = jsonschema.Draft202012Validator(schema)
+            validators[event] = jsonschema_rs.Draft202012Validator(schema)  # a tenth of jsonschema's time
         validators[event].validate(json.loads(body))
         return body
 
