@@ -48,7 +48,7 @@ BANK_CODES = [bank.code for bank in banks.all_banks()]
 
 @pytest.fixture(scope="module")
 def description(service):
-    document = requests.get(f"{service.base_url}/api/openapi.json", timeout=10).json()
+    document = requests.get(f"{service.base_url}/api/openapi.json", timeout=60).json()
     loaded = schemathesis.openapi.from_dict(document)
     loaded.config.generation.update(with_security_parameters=False)  # every request is signed, see `send`
     return loaded
