@@ -379,7 +379,7 @@ UNAPPLIED_TRANSFER = Answer(
         "an inactive account, another currency, or a number of no account that we assigned to yours later.",
         value="transfer.reason",
     ),
-    Field("state", one_of(UnappliedMoney.State.values), "`credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it back."),
+    Field("state", one_of(UnappliedMoney.State.values), "`credited` is final. `returned` once its payout is ordered, also while that awaits approval (see `return_reference`); `open` again if the payout is rejected, refused by the bank or sent back."),
     Field("payment_reference", REFERENCE, "Your reference of the payment that it was meant for, if there is one.", "order-1047", omit=EMPTY),
     Field("reason", TEXT, "Why it was credited or returned; of an open one, why the bank refused its return or sent it back.", "Paid twice", omit=EMPTY),
     Field("decided_at", MOMENT, "When it was credited or returned.", "2026-01-31T09:00:00.000Z", omit=NONE),

@@ -19,11 +19,18 @@ from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
 from merchants.models import Business
-from payments.rules.status_names import UNAPPLIED_NAMES
-from virtual_accounts.models import Transfer, UnappliedMoneyQuerySet
+from payments.rules.status_names import unapplied_name
+from payments.services.transfers import awaited_returns
+from virtual_accounts.models import AWAITS_APPROVAL, Transfer, UnappliedMoney, UnappliedMoneyQuerySet
 from virtual_accounts.services import unapplied_queries
 
 Reason = Transfer.Reason
+STATES = [
+    UnappliedMoney.State.OPEN,
+    AWAITS_APPROVAL,  # a return that another member has yet to approve has not been made
+    UnappliedMoney.State.RETURNED,
+    UnappliedMoney.State.CREDITED,
+]
 # In lists. Each is the second line of a status.
 SHORT_REASONS = {
     Reason.MISMATCH: "Wrong amount",
@@ -39,7 +46,9 @@ class UnappliedFilter(ListRows, PeriodFilter):
     """Search, state, reason and days of receipt."""
 
     q = PastedField(required=False, max_length=100, label="Search")
-    state = forms.ChoiceField(required=False, choices=choices([*UNAPPLIED_NAMES.items()]))
+    state = forms.ChoiceField(
+        required=False, choices=choices([(str(state), unapplied_name(state)) for state in STATES])
+    )
     reason = forms.ChoiceField(required=False, choices=choices([*SHORT_REASONS.items()]))
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
@@ -50,7 +59,7 @@ class UnappliedFilter(ListRows, PeriodFilter):
         wanted = {**self.cleaned_data, **instead}
         found = self.newest().with_payment_reference()
         if wanted["state"]:
-            found = found.filter(state=wanted["state"])
+            found = found.filter(self._is(wanted["state"]))
         if wanted["reason"]:
             found = found.filter(transfer__reason=wanted["reason"])
         return [found.filter(meaning) for meaning in self._meanings]
@@ -63,7 +72,14 @@ class UnappliedFilter(ListRows, PeriodFilter):
 
     def indexed(self) -> UnappliedMoneyQuerySet:
         state = self.cleaned_data["state"]
-        return self.newest().filter(state=state) if state else self.newest()
+        return self.newest().filter(self._is(state)) if state else self.newest()
+
+    def _is(self, state: str) -> Q:
+        """Return the condition of a state, as pages name it."""
+        awaits = awaited_returns.awaits_approval(self.business)
+        if state == AWAITS_APPROVAL:
+            return awaits
+        return Q(state=state) & ~awaits if state == UnappliedMoney.State.RETURNED else Q(state=state)
 
     def sums(self) -> Sequence[str]:
         return sums(self.sources(), F("amount"))
@@ -88,7 +104,7 @@ UNAPPLIED = ListSpec(
     export="dashboard-unapplied-export",
     tabs=(
         TabSpec("all", "All", {}),
-        *(TabSpec(state, name, {"state": state}) for state, name in UNAPPLIED_NAMES.items()),
+        *(TabSpec(str(state), unapplied_name(state), {"state": str(state)}) for state in STATES),
     ),
     chips=(
         ChipSpec("Received", ("since", "until"), presets="period"),

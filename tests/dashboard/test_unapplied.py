@@ -313,6 +313,19 @@ class TestReturnWithApproval:
             assert '<span class="status status--pending">Awaiting approval</span>' in page, address
             assert '<span class="status status--reversed">Returned</span>' not in page, address
 
+    def test_is_counted_apart_before_the_approval(self, browser, ada, money):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        decide(browser, money, RETURN)
+
+        page = browser.get(INBOX, {"state": "returned"})
+
+        assert page.context["page"].rows == []
+        counts = {tab.name: tab.shown_count for tab in page.context["tabs"]}
+        assert (counts["Awaiting approval"], counts["Returned"], counts["All"]) == ("1", "0", "1")
+        assert [row.pk for row in browser.get(INBOX, {"state": "approval"}).context["page"].rows] == [
+            money.pk
+        ]
+
     def test_that_is_rejected_leaves_the_money_unapplied(self, browser, ada, money):
         PayoutControls.objects.create(business=ada.business, approval="always")
         checker = MemberFactory(business=ada.business, role="finance").user

@@ -5,6 +5,7 @@ from virtual_accounts.models.messages import ProviderMessage
 from virtual_accounts.models.numbers import AccountNumber, NumberSeries
 from virtual_accounts.models.sessions import Session, SessionEnded, SessionQuerySet
 from virtual_accounts.models.transfers import (
+    AWAITS_APPROVAL,
     SENDER_ACCOUNT,
     SENDER_BANK,
     UNKNOWN_SENDER,
@@ -15,6 +16,7 @@ from virtual_accounts.models.transfers import (
 from virtual_accounts.models.unclaimed import UnclaimedTransfer
 
 __all__ = [
+    "AWAITS_APPROVAL",
     "SENDER_ACCOUNT",
     "SENDER_BANK",
     "UNKNOWN_SENDER",

@@ -2,8 +2,21 @@
 
 from collections.abc import Iterable
 
+from django.db.models import Q, QuerySet
+
+from merchants.models import Business
 from payments.models import Transaction
 from virtual_accounts.models import UnappliedMoney
+
+
+def awaits_approval(business: Business) -> Q:
+    """Return the condition of unapplied money of a business whose return awaits approval."""
+    payouts: QuerySet[Transaction] = Transaction.objects.of(business).filter(
+        request_type=Transaction.RequestType.PAYOUT,
+        status=Transaction.Status.PENDING,
+        awaiting=Transaction.Awaiting.APPROVAL,
+    )
+    return Q(state=UnappliedMoney.State.RETURNED, reference__in=payouts.values("reference"))
 
 
 def mark(shown: Iterable[UnappliedMoney]) -> list[UnappliedMoney]:
