@@ -1,26 +1,53 @@
-"""What a person has to do about the payouts that a list shows: those that wait for approval, and those that came back."""
+"""What a member has to do about payouts: what waits for approval, and what came back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.urls import reverse
 
+from dashboard.memberships import Membership
+from dashboard.transactions.payout_failures import failure_of
 from dashboard.ui.todo import Item
 from kit.money.money import money
-from payments.models import Transaction
+from kit.text.plurals import counted
+from merchants.models import Business
+from payments.models import PayoutReturn, Transaction
+from payments.services.payouts import approvals
+from payout_batches import summaries
 
 SHOWN = 2
-RETURNED_WITHIN = timedelta(days=7)  # of the payout
+RETURNED_WITHIN = timedelta(days=7)
 
 
-def attention(payouts: Sequence[Transaction], *, now: datetime) -> list[Item]:
-    """Return the first of them. It reads nothing: batches that wait are on the overview and in their own list."""
+def attention(
+    membership: Membership, rows: Sequence[Transaction | PayoutReturn], *, now: datetime
+) -> list[Item]:
+    """Return the first of them: the newest batch that waits, and what the rows of the list say."""
+    payouts = [each for each in rows if isinstance(each, Transaction)]
     waiting = [_waiting(each) for each in payouts if each.awaiting == Transaction.Awaiting.APPROVAL]
-    recent = [each for each in payouts if each.created_at > now - RETURNED_WITHIN]
-    returned = [_returned(each) for each in recent if each.amount_returned == each.amount]
-    return [*waiting[:SHOWN], *returned[:SHOWN]][:SHOWN]
+    recent = [each for each in rows if isinstance(each, PayoutReturn) and each.at > now - RETURNED_WITHIN]
+    returned = [_returned(each, may_pay=membership.may["pay_out"]) for each in recent]
+    of_approval = [*_waiting_batch(membership.business), *waiting]
+    # What came back has a place beside all that waits.
+    return [*of_approval[: SHOWN - bool(returned)], *returned][:SHOWN]
+
+
+def _waiting_batch(business: Business) -> Iterator[Item]:
+    waiting = approvals.waiting(business).filter(batch__isnull=False).select_related("batch").first()
+    if waiting is None:
+        return
+    for batch, number, amount in summaries.sizes([waiting.batch]):
+        yield Item(
+            tone="",
+            icon="user-group",
+            what=f"“{batch.title}” needs approval",
+            why=f"{counted(number, 'payout')}, {money(amount, batch.currency)}. Without a decision it is cancelled",
+            until=waiting.expires_at,
+            address=reverse("dashboard-batch", args=[batch.pk]),
+            action="View batch",
+        )
 
 
 def _waiting(payout: Transaction) -> Item:
@@ -34,12 +61,18 @@ def _waiting(payout: Transaction) -> Item:
     )
 
 
-def _returned(payout: Transaction) -> Item:
+def _returned(returned: PayoutReturn, *, may_pay: bool) -> Item:
+    payout = returned.transaction
+    assert payout is not None  # the row of an applied return has one
+    again = failure_of(payout) if may_pay else None
+    said = (
+        f"{payout.bank_name}: {returned.reason}." if returned.reason else f"{payout.bank_name} sent it back."
+    )
     return Item(
         tone="note",
         icon="arrow-uturn-left",
-        what=f"{money(payout.amount, payout.currency)} to {payout.customer_name} was returned",
-        why=f"{payout.bank_name} sent it back. The money is in your balance. Ask for another account to pay again.",
-        address=reverse("dashboard-payout", args=[payout.pk]),
-        action="View payout",
+        what=f"{money(returned.amount, returned.currency)} to {payout.customer_name} was returned",
+        why=f"{said} The money is in your balance. Ask for another account to pay again.",
+        address=again.address if again else reverse("dashboard-payout", args=[payout.pk]),
+        action="Pay again" if again else "View payout",
     )

@@ -39,11 +39,12 @@ class TransactionList(ListSpec):
 
     filter: type[TransactionFilter]
     template: str
+    rows: type[TransactionRows] = TransactionRows
     size: int = ROWS
     has_news: bool = True
     figures: Callable[..., list[Figure]] | None = None  # above the list: of a business, at a time
-    attention: Callable[..., list[Item]] | None = None  # as well: what a person has to do about its rows
-    links: Callable[[], list[Tab]] | None = None  # after the tabs: to other lists
+    attention: Callable[..., list[Item]] | None = None  # as well: what a member has to do about its rows
+    links: Callable[[Business], list[Tab]] | None = None  # after the tabs: to other lists
 
     @property
     def page(self) -> str:
@@ -54,17 +55,17 @@ class TransactionList(ListSpec):
 @members_page
 def list_page(request: HttpRequest, membership: Membership, listed: TransactionList) -> HttpResponse:
     form = form_of(listed.filter, request.GET, business=membership.business)
-    rows = TransactionRows(form, membership.business)
-    further = partial(_with_figures, listed, membership.business)
+    rows = listed.rows(form, membership.business)
+    further = partial(_with_figures, listed, membership)
     return list_response(request, listed.template, listed, form, rows, membership=membership, further=further)
 
 
-def _with_figures(listed: TransactionList, business: Business, context: dict[str, Any]) -> dict[str, Any]:
-    now = timezone.now()
+def _with_figures(listed: TransactionList, membership: Membership, context: dict[str, Any]) -> dict[str, Any]:
+    now, business, rows = timezone.now(), membership.business, context["page"].rows
     return {
         "figures": listed.figures(business, now=now) if listed.figures else [],
-        "attention": listed.attention(context["page"].rows, now=now) if listed.attention else [],
-        "tabs": [*context["tabs"], *(listed.links() if listed.links else [])],
+        "attention": listed.attention(membership, rows, now=now) if listed.attention else [],
+        "tabs": [*context["tabs"], *(listed.links(business) if listed.links else [])],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Case, F, Q, QuerySet, When
 
@@ -32,7 +33,7 @@ class TransactionRows(ListRows):
         """Return the meanings of the search text."""
         return search_of(self.form, business=self.business)
 
-    def sources(self, **instead: str) -> list[QuerySet[Transaction]]:
+    def sources(self, **instead: str) -> list[QuerySet[Any]]:
         found = sources(self.form, business=self.business, found=self.found, **self._with_type(instead))
         return [each.select_related(*self.form.shown_with) for each in found]
 

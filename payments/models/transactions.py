@@ -448,6 +448,12 @@ class Transaction(models.Model):
                 condition=Q(status="success", request_type="payment", settle_status__in=["", "rejected"]),
                 name="transactions_unsettled",
             ),
+            # Payouts that came back, for the dashboard's list.
+            models.Index(
+                fields=["business", "-id"],
+                condition=Q(amount_returned__gt=0),
+                name="transactions_returned",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -10,5 +10,13 @@ register = template.Library()
 register.filter(money)
 register.filter(figures)
 register.filter(grouped)
+
+
+@register.filter
+def unbroken(account_number: str) -> str:
+    """Write an account number in groups that stay on one line."""
+    return grouped(account_number).replace(" ", "\N{NO-BREAK SPACE}")
+
+
 register.filter(groups)
 register.filter(brand_name)

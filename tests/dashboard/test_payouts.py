@@ -20,7 +20,7 @@ from payments.rules.sandbox_triggers import (
 from payments.services import fee_rules
 from payments.services.payouts import payout_returns, waiting_payouts
 from tests import orders
-from tests.batches import completed_batch
+from tests.batches import completed_batch, waiting_batch
 from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory
 from tests.payout_controls import waiting_payout
@@ -424,6 +424,30 @@ class TestList:
         assert any(each.endswith("needs approval") for each in shown)
         assert "NGN 2,500.00 to Ada Obi was returned" in shown
 
+    def test_says_which_batch_waits_for_approval_and_until_when(self, browser, ada):
+        batch = waiting_batch(ada.business)
+
+        item = browser.get(PAYOUTS).context["attention"][0]
+
+        assert item.what == f"“{batch.title}” needs approval"
+        assert item.why.endswith("Without a decision it is cancelled")
+        assert item.until == batch.approval.expires_at
+        assert str(batch.pk) in item.address
+
+    def test_offers_to_pay_again_what_came_back(self, browser, ada, now):
+        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
+        payout_returns.reverse(transaction_id=payout.pk, reason="Closed", actor=STAFF, now=now)
+
+        assert f"/new/?instead_of={payout.pk}" in browser.get(PAYOUTS).context["attention"][0].address
+
+    def test_counts_batches_and_beneficiaries_at_their_tabs(self, browser, ada):
+        completed_batch(ada.business)
+        beneficiary_of(ada.business)
+
+        counts = {tab.name: tab.shown_count for tab in browser.get(PAYOUTS).context["tabs"]}
+
+        assert (counts["Batches"], counts["Beneficiaries"]) == ("1", "1")
+
     def test_is_narrowed_by_bank(self, browser, ada, now):
         start(
             orders.payout(customer=CUSTOMER | {"account_number": "0123456789"}),
@@ -451,12 +475,57 @@ class TestList:
 
 
 class TestReturnedPayout:
-    @pytest.mark.parametrize(("returned", "badge"), [(250_000, "Returned"), (1, "Partly returned")])
-    def test_is_marked_in_the_list(self, browser, ada, now, returned, badge):
-        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
-        type(payout).objects.filter(pk=payout.pk).update(amount_returned=returned)
+    @pytest.fixture
+    def came_back(self, ada, now):
+        """Two payouts, a part of the first of which was returned a day later. Return both."""
+        payouts = [
+            start(orders.payout(amount=amount), business=ada.business, now=now - timedelta(days=2))
+            for amount in (250_000, 100_000)
+        ]
+        notice = payout_returns.ReturnNotice(
+            bank_reference="back-1",
+            payout_reference=str(payouts[0].pk),
+            amount=200_000,
+            currency="NGN",
+            reason="Account closed",
+        )
+        payout_returns.receive(notice, clock=lambda: now - timedelta(days=1))
+        return payouts
 
-        assert f">{badge}</span>" in browser.get(PAYOUTS).content.decode()
+    def test_is_a_row_of_its_own_with_its_own_day(self, browser, ada, came_back):
+        page = browser.get(PAYOUTS)
+
+        first, *others = page.context["page"].rows
+        assert (first.amount, first.transaction) == (200_000, came_back[0])
+        assert set(others) == set(came_back)
+        shown = page.content.decode()
+        assert "+2,000.00</span>" in shown
+        assert "<bdi>Account closed</bdi>" in shown
+        assert ">Returned</span>" in shown
+        assert "NGN 2,000.00 returned" in shown
+        assert shown.count(f"{MINUS}2,500.00</span>") == 1
+
+    def test_has_a_tab_whose_rows_are_the_returns(self, browser, came_back):
+        shown = browser.get(PAYOUTS, {"status": "returned"})
+
+        assert [row.transaction for row in shown.context["page"].rows] == [came_back[0]]
+        assert [tab.shown_count for tab in shown.context["tabs"] if tab.is_here] == ["1"]
+        counts = {tab.name: tab.shown_count for tab in shown.context["tabs"]}
+        assert (counts["All"], counts["Succeeded"]) == ("3", "2")
+
+    def test_is_found_as_its_payout_is_and_summed(self, browser, came_back):
+        for query, number in (
+            ({"q": came_back[0].reference}, 2),
+            ({"q": came_back[1].reference}, 1),
+            ({"amount_from": "2,400", "currency": "NGN"}, 2),
+            ({"status": "success"}, 2),
+            ({"status": "returned", "q": came_back[1].reference}, 0),
+        ):
+            assert len(browser.get(PAYOUTS, query).context["page"].rows) == number, query
+        assert list(browser.get(PAYOUTS).context["totals"].sums) == [
+            "NGN 3,500.00 sent",
+            "NGN 2,000.00 returned",
+        ]
 
     def test_leads_to_its_debit_and_its_credit(self, browser, ada):
         now = timezone.now()
@@ -469,16 +538,6 @@ class TestReturnedPayout:
         assert [each.text for each in movements] == ["\N{MINUS SIGN}NGN 2,510.00", "+NGN 2,500.00 returned"]
         for each in movements:
             assert "Ada Obi" in browser.get(each.address).content.decode()
-
-    def test_has_a_tab(self, browser, ada, now):
-        start(orders.payout(amount=250_000), business=ada.business, now=now)
-        returned = start(orders.payout(amount=250_000), business=ada.business, now=now)
-        type(returned).objects.filter(pk=returned.pk).update(amount_returned=1)
-
-        shown = browser.get(PAYOUTS, {"status": "returned"})
-
-        assert [row.pk for row in shown.context["page"].rows] == [returned.pk]
-        assert [tab.shown_count for tab in shown.context["tabs"] if tab.is_here] == ["1"]
 
 
 def tiles(browser, payout):
