@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import secrets
+from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, cast
@@ -16,6 +17,7 @@ from rest_framework.exceptions import ValidationError
 
 from dashboard.memberships import Membership, members_form, members_page
 from dashboard.payout_batches.forms import NewBatchForm
+from dashboard.payout_batches.further_errors import further_errors
 from dashboard.payout_batches.review import STEPS
 from dashboard.payout_batches.sheets import (
     COLUMNS,
@@ -25,10 +27,10 @@ from dashboard.payout_batches.sheets import (
     CellError,
     Sheet,
     UnreadableSheet,
+    amounts_of,
     read_cells,
     read_text,
     sheet_of,
-    total_of,
 )
 from kit import banks
 from kit.api.errors import Problem
@@ -38,7 +40,7 @@ from kit.files import tables, xlsx_files, xlsx_reading
 from kit.files.tables import Column, Table
 from ledger.services import balances
 from merchants.exports import FileType
-from merchants.models import User
+from merchants.models import Business, User
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.services.payouts import beneficiaries
@@ -50,6 +52,8 @@ from payout_batches.services import batches, corrections
 
 SHOWN_ERRORS = 100
 EARLIER = 2  # batches beside the rows
+# A browser gives a page no file that it didn't choose, not even the one that it has just sent.
+CHOOSE_AGAIN = "Then choose the file again. The rest of what you entered is kept."
 EXAMPLE = ("Kano Dye Works", "Access Bank", "0690213447", "1,500.00", "Indigo, week 48", "", "Supplier")
 
 
@@ -67,13 +71,22 @@ def new_batch_page(request: HttpRequest, membership: Membership) -> HttpResponse
         sheet = _read(request, membership, form)
         if sheet is not None:
             errors = sheet.errors
-            context |= {"sheet": sheet, "errors": errors[:SHOWN_ERRORS], "wrong": len(errors)}
+            context |= {"sheet": sheet, **_wrong(errors)}
             if form.is_valid() and not errors:
                 made = _store(request, membership, form, sheet, context)
                 if made is not None:
                     return redirect("dashboard-batch", made.pk)
-            context |= _read_so_far(sheet, form.cleaned_data["currency"])
+            context |= _read_so_far(membership.business, sheet, form.cleaned_data["currency"])
     return render(request, "dashboard/payout_batches/new.html", context | _beside(membership))
+
+
+def _wrong(errors: Sequence[CellError]) -> dict[str, Any]:
+    """Return the wrong cells: the first with an input for each, and the others with their rows."""
+    return {
+        "errors": errors[:SHOWN_ERRORS],
+        "wrong": len(errors),
+        "further": further_errors(errors[SHOWN_ERRORS:]),
+    }
 
 
 def _is_readable(form: NewBatchForm) -> bool:
@@ -100,14 +113,32 @@ def _edited(request: HttpRequest, membership: Membership) -> dict[str, Any]:
     }
 
 
-def _read_so_far(sheet: Sheet, currency: str) -> dict[str, Any]:
+def _read_so_far(business: Business, sheet: Sheet, currency: str) -> dict[str, Any]:
     """Return what the page shows of rows that aren't stored yet."""
     return {
         "text": sheet.text(),
         "columns": sheet.columns,
         "fields": [*COLUMNS.items(), ("", "Ignore")],
-        "total": total_of(sheet.rows)[0],
+        "cost": _cost(business, sheet, currency),
         "currency": currency,
+    }
+
+
+def _cost(business: Business, sheet: Sheet, currency: str) -> dict[str, int] | None:
+    """Return what the rows whose amounts can be read cost, and what is left then; None without such a row."""
+    amounts = [] if sheet.problem else amounts_of(sheet.rows)
+    if not amounts:
+        return None
+    total = sum(amount for amount, _ in amounts)
+    charge = summaries.charge_of(business, currency, amounts)
+    left = summaries.available_of(business, currency) - total - charge.total
+    return {
+        "number": len(amounts),
+        "total": total,
+        "fee": charge.fee,
+        "taxes": charge.taxes,
+        "left": max(left, 0),
+        "missing": max(-left, 0),
     }
 
 
@@ -132,12 +163,17 @@ def _read(request: HttpRequest, membership: Membership, form: NewBatchForm) -> S
             read = read_text(given.get("rows", ""), currency=given["currency"], chosen=_chosen(request))
             sheet = read.corrected(request.POST.dict())
     except UnreadableSheet as refusal:
-        form.add_error("file" if given.get("file") else "rows", str(refusal))
+        if given.get("file"):
+            form.add_error("file", f"{given['file'].name}: {refusal} {CHOOSE_AGAIN}")
+        else:
+            form.add_error("rows", str(refusal))
         return None
     if sheet.problem:
         form.add_error("rows", sheet.problem)
         return sheet
-    return sheet.find_saved(partial(beneficiaries.references_by_name, membership.business))
+    business = membership.business
+    sheet.find_saved(partial(beneficiaries.references_by_name, business))
+    return sheet.mark_saved(partial(beneficiaries.saved_accounts, business))
 
 
 def _chosen(request: HttpRequest) -> dict[tuple[int, str], str]:
@@ -158,7 +194,7 @@ def _read_file(file: Any, *, currency: str) -> Sheet:
             )
         except xlsx_reading.NotASpreadsheet:
             raise UnreadableSheet(
-                "This Excel file can't be read. Save it as XLSX or CSV, and try again."
+                "This Excel file can't be read. Open it in your spreadsheet program and save it as XLSX or CSV."
             ) from None
         return read_cells(rows, currency=currency)
     for encoding in ("utf-8-sig", "cp1252"):
@@ -166,7 +202,7 @@ def _read_file(file: Any, *, currency: str) -> Sheet:
             return read_text(data.decode(encoding), currency=currency)
         except UnicodeDecodeError:
             continue
-    raise UnreadableSheet("This file can't be read. Save the sheet as CSV in UTF-8, and try again.")
+    raise UnreadableSheet("This file can't be read. Save the sheet as CSV in UTF-8.")
 
 
 def _store(
@@ -190,7 +226,7 @@ def _store(
             made = corrections.replace(edited.pk, user=user, **acting).resource
     except ValidationError as refusal:
         found = _cell_errors(refusal.detail, sheet)
-        context |= {"errors": found[:SHOWN_ERRORS], "wrong": len(found)}
+        context |= _wrong(found)
         if not found:
             form.add_error(None, "These rows can't be paid. Check the title and the currency.")
         return None

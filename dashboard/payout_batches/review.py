@@ -37,9 +37,12 @@ def context(
     paid = [item for item in items if item.state != PayoutBatchItem.State.CANCELLED]
     new_accounts = comparisons.new_accounts(batch, paid)
     compared = comparisons.compare(batch, paid)
+    undecided = [item for item in items if item.needs_decision]
     found: dict[str, Any] = {
         "is_before": True,
-        "undecided": [item for item in items if item.needs_decision][:SHOWN_DECISIONS],
+        "undecided": undecided[:SHOWN_DECISIONS],
+        "undecided_number": len(undecided),
+        "undecided_unnamed": len(undecided[SHOWN_DECISIONS:]),
         "new_accounts": new_accounts,
         "comparison": compared,
     }

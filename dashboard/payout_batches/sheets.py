@@ -15,6 +15,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,9 @@ REFERENCE = re.compile(r"(?!\.\.?$)(?!va_|chk_|pl_|return_|settlement_)[A-Za-z0-
 # What people chose for columns by their place and heading, instead of what the heading says. Empty: no use.
 Chosen = Mapping[tuple[int, str], str]
 NOTHING_CHOSEN: Chosen = {}
+
+
+Account = tuple[str, str]  # its bank and number
 
 
 class UnreadableSheet(ValueError):
@@ -135,11 +139,18 @@ class Row:
     values: dict[str, str]
     currency: str
     saved: Sequence[str] = ()  # references of the beneficiaries that its name may mean
+    is_saved: bool = False  # whether its account is a saved beneficiary's; set by `Sheet.mark_saved`
     cells: Sequence[str] = ()  # as they came, with those of columns that we have no use for
 
     @property
     def names_saved(self) -> bool:
         return bool(self.values.get("name")) and not any(self.values.get(name) for name in OF_ACCOUNT)
+
+    @property
+    def account(self) -> Account | None:
+        """Return the account that the row names; None if it is a saved beneficiary's, or its bank isn't known."""
+        bank = None if self.names_saved else find_bank(self.values.get("bank", ""))
+        return None if bank is None else (bank.code, self.values.get("account", ""))
 
     def errors(self) -> list[CellError]:
         found = {}
@@ -243,6 +254,13 @@ class Sheet:
             row.saved = found.get(row.values["name"], ())
         return self
 
+    def mark_saved(self, find: Callable[[Collection[str]], Collection[Account]]) -> Sheet:
+        """Return the sheet, knowing which rows pay saved beneficiaries. `find`: the saved accounts with these numbers."""
+        saved = find({row.account[1] for row in self.rows if row.account is not None})
+        for row in self.rows:
+            row.is_saved = len(row.saved) == 1 if row.names_saved else row.account in saved
+        return self
+
     def text(self) -> str:
         """Return the sheet as rows separated by tabs, which `read_text` reads again. Values with quotation marks are quoted.
 
@@ -295,9 +313,7 @@ def read_text(text: str, *, currency: str, chosen: Chosen = NOTHING_CHOSEN) -> S
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error:
-        raise UnreadableSheet(
-            "These rows can't be read. Save the sheet as CSV in UTF-8, and try again."
-        ) from None
+        raise UnreadableSheet("These rows can't be read. Save the sheet as CSV in UTF-8.") from None
     return read_cells(rows, currency=currency, chosen=chosen)
 
 
@@ -380,24 +396,34 @@ def _accounts_read(rows: Sequence[Row]) -> str:
 
 
 def _amounts_read(rows: Sequence[Row]) -> str:
-    total, wrong = total_of(rows)
-    text = f"{money(total, rows[0].currency)} in total"
+    amounts = amounts_of(rows)
+    wrong = len(rows) - len(amounts)
+    text = f"{money(sum(amount for amount, _ in amounts), rows[0].currency)} in total"
     return f"{text}, {wrong} to correct" if wrong else text
 
 
-def total_of(rows: Sequence[Row]) -> tuple[int, int]:
-    """Return the sum of the amounts that can be read, in minor units, and the number of others."""
-    total = wrong = 0
+def amounts_of(rows: Sequence[Row]) -> list[tuple[int, str]]:
+    """Return the amounts that can be read, in minor units, each with the purpose of its payout."""
+    found = []
     for row in rows:
-        try:
-            total += minor_units(row.values.get("amount", ""), row.currency)
-        except InvalidAmount:
-            wrong += 1
-    return total, wrong
+        with suppress(InvalidAmount):
+            amount = minor_units(row.values.get("amount", ""), row.currency)
+            found.append((amount, PURPOSES.get(fold(row.values.get("purpose", "")), "")))
+    return found
+
+
+def _names_read(rows: Sequence[Row]) -> str:
+    """Say how many payees are saved beneficiaries. A payee is an account, or as long as that isn't known a name."""
+    payees = {
+        row.saved[0] if len(row.saved) == 1 else row.account or row.values.get("name", ""): row
+        for row in rows
+    }
+    saved = sum(row.is_saved for row in payees.values())
+    return f"{saved} saved, {len(payees) - saved} new"
 
 
 _SUMMARIES: dict[str, Callable[[Sequence[Row]], str]] = {
-    "name": lambda rows: counted(len({row.values.get("name", "") for row in rows}), "name"),
+    "name": _names_read,
     "bank": _banks_read,
     "account": _accounts_read,
     "amount": _amounts_read,

@@ -35,6 +35,7 @@ from payout_batches.transitions import ITEM_NAMES
 
 SHOWN = 50  # batches of the list
 SHOWN_ITEMS = 200
+NEW = "new"  # among the states: what goes to an account that wasn't paid before
 UNSENT = set(PayoutBatchItem.State.values) - set(PayoutBatchItem.ENDED)
 LIVE = {PayoutBatch.Status.CHECKING, PayoutBatch.Status.PROCESSING}  # the page is updated meanwhile
 # Where a batch stands in them, counted from 1. One that is cancelled stands nowhere.
@@ -83,7 +84,11 @@ def _context(request: HttpRequest, membership: Membership, batch: PayoutBatch) -
     items = list(found if is_before or state in ITEM_NAMES else found[:SHOWN_ITEMS])
     shown = summaries.shown(batch, items=items if is_before else None)
     reviewed = review.context(batch, items, user=cast("User", request.user), now=now)
-    listed = [item for item in items if state not in ITEM_NAMES or item.status == state][:SHOWN_ITEMS]
+    new = [item for item in items if (item.bank_code, item.account_number) in reviewed["new_accounts"]]
+    new_rows = {item.position for item in new}
+    listed = (
+        new if state == NEW else [each for each in items if state not in ITEM_NAMES or each.status == state]
+    )
     total = shown.amount + batch.fees + batch.taxes
     names = ITEM_NAMES | {"ok": "To be sent"} if batch.started_at else ITEM_NAMES  # checked long ago
     return {
@@ -93,15 +98,14 @@ def _context(request: HttpRequest, membership: Membership, batch: PayoutBatch) -
         "step": STEP_OF.get(PayoutBatch.Status(batch.status)),
         "shown": shown,
         "items": [
-            (
-                item,
-                STYLES.get(item.status, "pending"),
-                (item.bank_code, item.account_number) in reviewed["new_accounts"],
-            )
-            for item in listed
+            (item, STYLES.get(item.status, "pending"), item.position in new_rows)
+            for item in listed[:SHOWN_ITEMS]
         ],
         "most_shown": SHOWN_ITEMS,
-        "tabs": [(name, names[name], count) for name, count in shown.counts.items()],
+        "tabs": [
+            *((name, names[name], count) for name, count in shown.counts.items()),
+            *([(NEW, "New beneficiary", len(new))] if new else []),
+        ],
         "state": state,
         "listed_number": shown.counts.get(state, 0) if state in ITEM_NAMES else shown.number,
         "listed_amount": shown.sums.get(state, 0) if state in ITEM_NAMES else shown.amount,

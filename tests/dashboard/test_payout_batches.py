@@ -35,6 +35,7 @@ from tests.dashboard.people import signed_in
 from tests.factories import BusinessFactory, MemberFactory
 from tests.payout_controls import waiting_payout
 from tests.query_counts import at_most
+from tests.wallets import fill_wallet
 
 pytestmark = pytest.mark.django_db
 
@@ -279,7 +280,7 @@ def test_columns_with_other_headings_are_chosen_once_and_kept(browser, ada):
     chosen = {"heading-0": "Whom", "column-0": "name", "heading-4": "Branch", "column-4": "narration"}
     page = post(browser, rows, **chosen)
     assert [each.read for each in page.context["columns"]] == [
-        "1 name",
+        "0 saved, 1 new",
         "0 banks, 1 question to answer",
         "10 digits in every row",
         "NGN 1,500.00 in total",
@@ -325,6 +326,43 @@ def test_rows_of_a_file_are_kept_if_the_title_is_missing(browser, ada):
 
     assert "Kano Dye Works" in page.context["text"]
     assert not PayoutBatch.objects.exists()
+
+
+def test_every_wrong_cell_is_named_with_its_row(browser, ada):
+    wrong = "".join(f"Ada\t44\t{1000000000 + number}\t1\t\n" for number in range(103))
+    page = post(browser, HEAD + wrong + "Bisi\tGTBank\t12\t1\t\n" + "Obi\tGTBank\t0124559810\tmany\t\n")
+
+    assert page.context["wrong"] == 105
+    assert len(page.context["errors"]) == 100
+    shown = page.content.decode()
+    assert "105 cells to correct" in shown
+    assert "5 more</h3>" in shown
+    assert "<b>Rows 101–103</b>: Bank “44”. 44 is no bank" in shown
+    assert "<b>Row 104</b>: Account number “12”." in shown
+    assert "<b>Row 105</b>: Amount “many”." in shown
+
+
+def test_file_that_cant_be_read_is_named_and_the_rest_is_kept(browser, ada):
+    page = upload(browser, "october.xlsx", b"PK nonsense").content.decode()
+
+    assert "october.xlsx: This Excel file can&#x27;t be read." in page
+    assert "Then choose the file again. The rest of what you entered is kept." in page
+    assert 'value="Suppliers"' in page
+    assert 'id="from-file" value="file" checked' in page
+
+
+def test_page_says_who_is_saved_and_what_is_left_after_fees(browser, ada):
+    beneficiary_of(ada.business, account_number="0690213447", bank_code="044")
+    fill_wallet(ada.business, 1_000_000)
+    rows = HEAD + "Kano Dye Works\tAccess Bank\t0690213447\t1,500.00\t\nBisi\t44\t0124559810\t1500\t\n"
+
+    page = post(browser, rows)
+
+    assert page.context["columns"][0].read == "1 saved, 1 new"
+    assert page.context["cost"]["total"] == 300_000
+    assert page.context["cost"]["fee"] > 0
+    left = 1_000_000 - 300_000 - page.context["cost"]["fee"] - page.context["cost"]["taxes"]
+    assert f"<dt>Left after</dt><dd>{money(left, 'NGN')}</dd>" in page.content.decode()
 
 
 def test_the_chosen_tab_decides_between_rows_and_file(browser, ada):

@@ -281,6 +281,12 @@ def references_by_name(business: Business, texts: Collection[str]) -> dict[str, 
     return found
 
 
+def saved_accounts(business: Business, account_numbers: Collection[str]) -> set[tuple[str, str]]:
+    """Return the saved accounts with these numbers: bank codes and account numbers."""
+    found = Beneficiary.objects.of(business).filter(account_number__in=account_numbers)
+    return set(found.values_list("bank_code", "account_number")) if account_numbers else set()
+
+
 def _caseless(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
