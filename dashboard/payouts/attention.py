@@ -4,50 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import cast
 
 from django.urls import reverse
 
 from dashboard.memberships import Membership
+from dashboard.payouts.list_summary import ListSummary
 from dashboard.transactions.payout_failures import failure_of
 from dashboard.ui.todo import Item
 from kit.money.money import money
 from kit.text.plurals import counted
-from merchants.models import Business
 from payments.models import PayoutReturn, Transaction
-from payments.services.payouts import approvals
-from payout_batches import summaries
 
 SHOWN = 2
 RETURNED_WITHIN = timedelta(days=7)
 
 
 def attention(
-    membership: Membership, rows: Sequence[Transaction | PayoutReturn], *, now: datetime
+    membership: Membership, summary: ListSummary, rows: Sequence[Transaction | PayoutReturn], *, now: datetime
 ) -> list[Item]:
     """Return the first of them: the newest batch that waits, and what the rows of the list say."""
     payouts = [each for each in rows if isinstance(each, Transaction)]
     waiting = [_waiting(each) for each in payouts if each.awaiting == Transaction.Awaiting.APPROVAL]
     recent = [each for each in rows if isinstance(each, PayoutReturn) and each.at > now - RETURNED_WITHIN]
     returned = [_returned(each, may_pay=membership.may["pay_out"]) for each in recent]
-    of_approval = [*_waiting_batch(membership.business), *waiting]
+    of_approval = [*_waiting_batch(summary), *waiting]
     # What came back has a place beside all that waits.
     return [*of_approval[: SHOWN - bool(returned)], *returned][:SHOWN]
 
 
-def _waiting_batch(business: Business) -> Iterator[Item]:
-    waiting = approvals.waiting(business).filter(batch__isnull=False).select_related("batch").first()
-    if waiting is None:
+def _waiting_batch(summary: ListSummary) -> Iterator[Item]:
+    if summary.waiting is None:
         return
-    for batch, number, amount in summaries.sizes([waiting.batch]):
-        yield Item(
-            tone="",
-            icon="user-group",
-            what=f"“{batch.title}” needs approval",
-            why=f"{counted(number, 'payout')}, {money(amount, batch.currency)}. Without a decision it is cancelled",
-            until=waiting.expires_at,
-            address=reverse("dashboard-batch", args=[batch.pk]),
-            action="View batch",
-        )
+    amount = money(summary.waiting_amount or 0, summary.waiting_currency or "")
+    yield Item(
+        tone="",
+        icon="user-group",
+        what=f"“{summary.waiting_title}” needs approval",
+        why=f"{counted(summary.waiting_number or 0, 'payout')}, {amount}. Without a decision it is cancelled",
+        until=summary.waiting_until,
+        address=reverse("dashboard-batch", args=[summary.waiting]),
+        action="View batch",
+    )
 
 
 def _waiting(payout: Transaction) -> Item:
@@ -62,8 +60,7 @@ def _waiting(payout: Transaction) -> Item:
 
 
 def _returned(returned: PayoutReturn, *, may_pay: bool) -> Item:
-    payout = returned.transaction
-    assert payout is not None  # the row of an applied return has one
+    payout = cast("Transaction", returned.transaction)  # an applied return has one
     again = failure_of(payout) if may_pay else None
     said = (
         f"{payout.bank_name}: {returned.reason}." if returned.reason else f"{payout.bank_name} sent it back."

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.db.models import Count, F, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 
+from dashboard.memberships import Membership
 from dashboard.payouts.attention import attention
 from dashboard.payouts.banks_named import banks_named
 from dashboard.payouts.list_figures import figures_of
+from dashboard.payouts.list_summary import summary_of, with_summary
 from dashboard.transactions.filters import AWAITING_APPROVAL, RETURNED, TransactionFilter
-from dashboard.transactions.lists import CODE, TransactionList
+from dashboard.transactions.lists import CODE, Beside, TransactionList
 from dashboard.transactions.rows import TransactionRows
 from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
-from dashboard.ui.lists.list_totals import sums
+from dashboard.ui.lists.list_totals import sums_each
 from dashboard.ui.lists.tabs import Tab, TabSpec
 from kit.money.form_fields import PastedField
-from merchants.models import Business
-from payments.models import Beneficiary, PayoutReturn, Transaction
-from payout_batches.models import PayoutBatch
+from payments.models import PayoutReturn, Transaction
 
 
 class PayoutFilter(TransactionFilter):
@@ -49,6 +49,7 @@ class PayoutFilter(TransactionFilter):
 
 Status = Transaction.Status
 ROWS = 15
+FEW = {AWAITING_APPROVAL, RETURNED}
 BANK = ChipSpec("Bank", ("bank",))
 
 
@@ -60,17 +61,23 @@ class PayoutRows(TransactionRows):
     def sources(self, **instead: str) -> list[QuerySet[Any]]:
         status = {**self.form.cleaned_data, **instead}["status"]
         payouts = [] if status == RETURNED else super().sources(**instead)
-        return [*payouts, *(self._returns(**instead) if status in {"", RETURNED} else [])]
+        returns = self._returns(**instead) if status in {"", RETURNED} else []
+        return [*(with_summary(each, self.business) for each in payouts), *returns]
 
     def is_scan(self, **instead: str) -> bool:
-        is_returned = {**self.form.cleaned_data, **instead}["status"] == RETURNED
-        return super().is_scan(**{**instead, **({"status": ""} if is_returned else {})})  # it has an index
+        """Few payouts are pending or came back: what waits for approval and what was returned need no scan."""
+        status = {**self.form.cleaned_data, **instead}["status"]
+        return super().is_scan(**{**instead, **({"status": ""} if status in FEW else {})})
 
     def sums(self) -> list[str]:
         """Return the sums of what was sent, and of what came back."""
-        is_returned = self.form.cleaned_data["status"] in {"", RETURNED}
-        returned = sums(self.sources(status=RETURNED), F("amount")) if is_returned else []
-        return [f"{each} sent" for each in super().sums()] + [f"{each} returned" for each in returned]
+        status = self.form.cleaned_data["status"]
+        summed = {
+            "sent": self.sources(status=str(Status.SUCCESS)) if status in {"", Status.SUCCESS} else [],
+            "returned": self.sources(status=RETURNED) if status in {"", RETURNED} else [],
+        }
+        found = sums_each({name: (sources, F("amount")) for name, sources in summed.items()})
+        return [f"{each} {name}" for name, amounts in found.items() for each in amounts]
 
     def _returns(self, **instead: str) -> list[QuerySet[PayoutReturn]]:
         mine = Transaction.objects.of(self.business).filter(request_type=Transaction.RequestType.PAYOUT)
@@ -80,28 +87,14 @@ class PayoutRows(TransactionRows):
         return [returns.filter(transaction__in=payouts.filter(each)) for each in self.found or [Q()]]
 
 
-def _other_lists(business: Business) -> list[Tab]:
-    """Return the lists of batches and beneficiaries, with their numbers."""
-    mine = {
-        "batches": PayoutBatch.objects.of(business),
-        "beneficiaries": Beneficiary.objects.of(business),
-    }
-    numbers = (
-        Business.objects.filter(pk=business.pk)
-        .values(
-            **{
-                name: Coalesce(
-                    Subquery(rows.order_by().values("business").annotate(n=Count("pk")).values("n")), 0
-                )
-                for name, rows in mine.items()
-            }
-        )
-        .get()
-    )
-    return [
-        Tab("Batches", reverse("dashboard-batches"), numbers["batches"]),
-        Tab("Beneficiaries", reverse("dashboard-beneficiaries"), numbers["beneficiaries"]),
+def _beside(membership: Membership, rows: Sequence[Transaction | PayoutReturn], *, now: datetime) -> Beside:
+    """Return what has to be done about payouts, and the lists of batches and beneficiaries with their numbers."""
+    summary = summary_of(membership.business, rows)
+    tabs = [
+        Tab("Batches", reverse("dashboard-batches"), summary.batches),
+        Tab("Beneficiaries", reverse("dashboard-beneficiaries"), summary.beneficiaries),
     ]
+    return Beside(attention=attention(membership, summary, rows, now=now), tabs=tabs)
 
 
 PAYOUTS = TransactionList(
@@ -121,7 +114,6 @@ PAYOUTS = TransactionList(
     chips=(DAYS, BANK, AMOUNT, CODE),
     template="dashboard/payouts/payouts.html",
     figures=figures_of,
-    attention=attention,
-    links=_other_lists,
+    beside=_beside,
     size=ROWS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -25,12 +25,19 @@ from dashboard.ui.lists.tabs import Tab
 from dashboard.ui.todo import Item
 from kit.files.tables import Column, Table, amounts, attributes
 from merchants.exports import FileType
-from merchants.models import Business
 from payments.models import SettlementItem
 
 ROWS = 20  # per page; with their second lines, more would make the page too heavy
 
 CODE = ChipSpec("Response code", ("code",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a list has besides its rows: what a member has to do about them, and tabs that are other lists."""
+
+    attention: Sequence[Item] = ()
+    tabs: Sequence[Tab] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +50,7 @@ class TransactionList(ListSpec):
     size: int = ROWS
     has_news: bool = True
     figures: Callable[..., list[Figure]] | None = None  # above the list: of a business, at a time
-    attention: Callable[..., list[Item]] | None = None  # as well: what a member has to do about its rows
-    links: Callable[[Business], list[Tab]] | None = None  # after the tabs: to other lists
+    beside: Callable[..., Beside] | None = None  # its rows: for a member, of the page's rows, at a time
 
     @property
     def page(self) -> str:
@@ -61,11 +67,12 @@ def list_page(request: HttpRequest, membership: Membership, listed: TransactionL
 
 
 def _with_figures(listed: TransactionList, membership: Membership, context: dict[str, Any]) -> dict[str, Any]:
-    now, business, rows = timezone.now(), membership.business, context["page"].rows
+    now = timezone.now()
+    beside = listed.beside(membership, context["page"].rows, now=now) if listed.beside else Beside()
     return {
-        "figures": listed.figures(business, now=now) if listed.figures else [],
-        "attention": listed.attention(membership, rows, now=now) if listed.attention else [],
-        "tabs": [*context["tabs"], *(listed.links(business) if listed.links else [])],
+        "figures": listed.figures(membership.business, now=now) if listed.figures else [],
+        "attention": beside.attention,
+        "tabs": [*context["tabs"], *beside.tabs],
     }
 
 

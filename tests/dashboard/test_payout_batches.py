@@ -337,7 +337,7 @@ def test_every_wrong_cell_is_named_with_its_row(browser, ada):
     shown = page.content.decode()
     assert "105 cells to correct" in shown
     assert "5 more</h3>" in shown
-    assert "<b>Rows 101–103</b>: Bank “44”. 44 is no bank" in shown
+    assert "<b>Rows 101\N{EN DASH}103</b>: Bank “44”. 44 is no bank" in shown
     assert "<b>Row 104</b>: Account number “12”." in shown
     assert "<b>Row 105</b>: Amount “many”." in shown
 

@@ -508,6 +508,7 @@ class TestList:
         assert [(tab.name, str(tab.count), tab.is_here) for tab in tabs] == [
             ("All", "1", False),
             ("Needs review", "1", True),
+            ("Awaiting approval", "0", False),
             ("Returned", "0", False),
             ("Credited", "0", False),
         ]

@@ -107,16 +107,26 @@ def _counting(sources: Sources, most: int, *, are_disjoint: bool) -> tuple[str, 
 
 def sums(sources: Sources, amount: Combinable) -> list[str]:
     """Return the sum in each currency, largest first, in one statement. Sum only rows that were counted exactly."""
-    selects = [each for each in (_select(source, MOST_COUNTED, amount) for source in sources) if each]
-    if not selects:
-        return []
-    together = " UNION ".join(f"SELECT * FROM ({sql}) part" for sql, _ in selects)  # noqa: S608
-    statement = (
-        f"SELECT currency, sum(counted_amount) FROM ({together}) counted GROUP BY currency ORDER BY 2 DESC"  # noqa: S608
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [each for _, values in selects for each in values])
-        return [money(int(total), currency) for currency, total in cursor.fetchall() if total]
+    return sums_each({"": (sources, amount)})[""]
+
+
+def sums_each(parts: Mapping[str, tuple[Sources, Combinable]]) -> dict[str, list[str]]:
+    """Return the sums of each part, whose names are literals of ours, in one statement."""
+    found: dict[str, list[str]] = {name: [] for name in parts}
+    statements, values = [], list[Any]()
+    for name, (sources, amount) in parts.items():
+        selects = [each for each in (_select(source, MOST_COUNTED, amount) for source in sources) if each]
+        if selects:
+            together = " UNION ".join(f"SELECT * FROM ({sql}) part" for sql, _ in selects)  # noqa: S608
+            columns = f"'{name}', currency, sum(counted_amount)"
+            statements.append(f"SELECT {columns} FROM ({together}) counted GROUP BY currency")  # noqa: S608
+            values += [each for _, parameters in selects for each in parameters]
+    if statements:
+        with connection.cursor() as cursor:
+            cursor.execute(f"{' UNION ALL '.join(statements)} ORDER BY 3 DESC", values)
+            for name, currency, total in cursor.fetchall():
+                found[name] += [money(int(total), currency)] if total else []
+    return found
 
 
 def _select(

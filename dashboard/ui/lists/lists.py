@@ -100,6 +100,6 @@ def _totals(
         count=shown,
         noun=plural,
         singular=singular,
-        sums=rows.sums() if shown.is_exact else (),
+        sums=rows.sums() if shown.is_exact and shown.number else (),
         sums_are=rows.sums_are,
     )
