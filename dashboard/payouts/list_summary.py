@@ -49,7 +49,8 @@ def with_summary(rows: QuerySet[Any], business: Business) -> QuerySet[Any]:
         "waiting_amount": Subquery(_grouped(items, "batch").annotate(n=Sum("amount")).values("n")),
         "waiting_currency": Subquery(waiting.values("batch__currency")[:1]),
     }
-    return rows.annotate(**{f"{PREFIX}{name}": column for name, column in columns.items()})
+    found: QuerySet[Any] = rows.annotate(**{f"{PREFIX}{name}": each for name, each in columns.items()})
+    return found
 
 
 def summary_of(business: Business, rows: Sequence[Any]) -> ListSummary:
