@@ -24,6 +24,7 @@ from tests.batches import completed_batch, waiting_batch
 from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory
 from tests.payout_controls import waiting_payout
+from tests.query_counts import at_most
 from tests.settling import STAFF
 from tests.transactions import captured_payment, start
 from tests.wallets import fill_wallet
@@ -439,6 +440,14 @@ class TestList:
         payout_returns.reverse(transaction_id=payout.pk, reason="Closed", actor=STAFF, now=now)
 
         assert f"/new/?instead_of={payout.pk}" in browser.get(PAYOUTS).context["attention"][0].address
+
+    def test_costs_twelve_queries_with_everything_on_it(self, browser, ada, now):
+        waiting_batch(ada.business)
+        payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
+        payout_returns.reverse(transaction_id=payout.pk, reason="Closed", actor=STAFF, now=now)
+
+        with at_most(12):
+            assert len(browser.get(PAYOUTS).context["attention"]) == 2
 
     def test_counts_batches_and_beneficiaries_at_their_tabs(self, browser, ada):
         completed_batch(ada.business)
