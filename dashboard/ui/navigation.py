@@ -88,19 +88,33 @@ class Link:
 
 def links(areas: Sequence[Area], path: str, *, waiting: Mapping[str, int] = NOTHING_WAITS) -> Sequence[Link]:
     """Return links to the existing areas, marking the one that contains the path. `waiting`: numbers by page."""
-    existing = [(area, area.address) for area in areas if area.address]
-    everywhere = [address for area in (*AREAS, *ACCOUNT) if (address := area.address)]
-    here = max((address for address in everywhere if _contains(address, path)), key=len, default="")
-    here = next((area.address for area in AREAS if area.also and path.startswith(area.also)), here)
+    addresses = _addresses()
+    return _links(areas, addresses, _here(addresses, path), waiting)
+
+
+def _links(
+    areas: Sequence[Area], addresses: Mapping[Area, str], here: str, waiting: Mapping[str, int]
+) -> Sequence[Link]:
     return [
         Link(area.name, address, area.icon, address == here, waiting.get(area.page, 0), area.counts)
-        for area, address in existing
+        for area in areas
+        if (address := addresses[area])
     ]
 
 
-def _contains(address: str, path: str) -> bool:
-    """Return whether a page belongs to an area. The overview's address begins all others."""
-    return path == address if address == GROUPS[0].areas[0].address else path.startswith(address)
+def _addresses() -> Mapping[Area, str]:
+    """Return the address of each area. Finding one is slow, so each is found once for a page."""
+    return {area: area.address for area in (*AREAS, *ACCOUNT)}
+
+
+def _here(addresses: Mapping[Area, str], path: str) -> str:
+    """Return the address of the area that contains a page. The overview's address begins all others."""
+    further = next((addresses[area] for area in AREAS if area.also and path.startswith(area.also)), None)
+    if further is not None:
+        return further
+    overview = addresses[AREAS[0]]
+    containing = [each for each in addresses.values() if each and each != overview and path.startswith(each)]
+    return max(containing, key=len, default=overview if path == overview else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +127,7 @@ class LinkGroup:
 
 def grouped_links(path: str, *, waiting: Mapping[str, int] = NOTHING_WAITS) -> Sequence[LinkGroup]:
     """Return the navigation: the groups that have pages."""
-    groups = [LinkGroup(group.name, links(group.areas, path, waiting=waiting)) for group in GROUPS]
+    addresses = _addresses()
+    here = _here(addresses, path)
+    groups = [LinkGroup(group.name, _links(group.areas, addresses, here, waiting)) for group in GROUPS]
     return [group for group in groups if group.links]
