@@ -27,19 +27,28 @@ def counts_of(
     """
     tabs = list(tabs)
     cleared = {name: "" for tab in tabs for name in tab.sets}
-    wanted: dict[str, dict[str, str]] = {tab.name: {**cleared, **tab.sets} for tab in tabs} | {SHOWN: {}}
+    wanted: dict[str, dict[str, str]] = {tab.name: {**cleared, **tab.sets} for tab in tabs}
+    # The tab that is shown is counted once.
+    shown = next((name for name, each in wanted.items() if _is_here(each, query)), SHOWN)
+    wanted.setdefault(shown, {})
     parts = {name: list(rows.sources(**each)) for name, each in wanted.items()}
     if page.rows and (query.get(OLDER) or query.get(NEWER)):
         earlier = order.beyond(order.position(page.rows[0]), is_older=sort_of(query).is_oldest_first)
-        parts[PAGES_BEFORE] = [source.filter(earlier) for source in parts[SHOWN]]
+        parts[PAGES_BEFORE] = [source.filter(earlier) for source in parts[shown]]
     bounded = {name for name, each in wanted.items() if rows.is_scan(**each)}
     limit = scan_limit(rows.newest(), order) if bounded else None
     if limit is None:
-        return count_each(parts, are_disjoint=rows.are_disjoint)
-    if SHOWN in bounded and PAGES_BEFORE in parts:
+        counts = count_each(parts, are_disjoint=rows.are_disjoint)
+        return counts | {SHOWN: counts[shown]}
+    if shown in bounded and PAGES_BEFORE in parts:
         bounded.add(PAGES_BEFORE)
     among_newest = order.within(order.position(limit), is_older=True)
     for name in bounded:
         parts[name] = [source.filter(among_newest) for source in parts[name]]
     counts = count_each(parts, are_disjoint=rows.are_disjoint)
-    return counts | {name: replace(counts[name], is_exact=False) for name in bounded}
+    counts |= {name: replace(counts[name], is_exact=False) for name in bounded}
+    return counts | {SHOWN: counts[shown]}
+
+
+def _is_here(values: dict[str, str], query: QueryDict) -> bool:
+    return all(query.get(name, "") == value for name, value in values.items())
