@@ -48,7 +48,8 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
     numbers = _numbers(mine, begins, now=now)
     if not is_open and not numbers["ended"]:
         return []
-    return [*_sums(is_open), _won(numbers), _rate(numbers, _card_payments(business, begins, now=now))]
+    payments = _card_payments(business, begins, now=now) if _is_complete(numbers) else (0, 0)
+    return [*_sums(is_open), _won(numbers), _rate(numbers, payments)]
 
 
 def _numbers(mine: DisputeQuerySet, begins: datetime, *, now: datetime) -> Mapping[str, int]:
@@ -120,8 +121,11 @@ def _won(numbers: Mapping[str, int]) -> Figure:
 
 
 def _rate(numbers: Mapping[str, int], payments: tuple[int, int]) -> Figure:
-    """Return how many of 1,000 card payments are disputed: the cases of 30 days for the payments of these days."""
-    is_known = _is_complete(numbers) and payments[0] > 0
+    """Return how many of 1,000 card payments are disputed: the cases of 30 days for the payments of these days.
+
+    Payments are counted only if all cases are.
+    """
+    is_known = payments[0] > 0
     rate = _tenths(numbers["cases"], payments[0]) if is_known else 0
     past = _tenths(numbers["cases_before"], payments[1]) if is_known and payments[1] else None
     return Figure(
