@@ -125,7 +125,9 @@ class BadRequest(Problem):
 class BodyTooLarge(Problem):
     status_code = 413
     default_code = "body_too_large"
-    default_detail = "Send at most 64 KiB, or 1 MiB to POST /api/payout-batches."
+    default_detail = (
+        "Send at most 64 KiB, or 1 MiB to POST /api/payout-batches, or 4 MiB as a file of a dispute."
+    )
 
 
 class InternalError(Problem):
