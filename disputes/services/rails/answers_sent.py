@@ -13,6 +13,7 @@ from disputes.services.rails.answer_contents import answer_of
 from disputes.services.rails.cases import NOT_ANSWERED, take_case
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
+from payments.rails.protocol import RateLimited
 from payments.rules.dispute_words import Status
 
 log = structlog.get_logger("sluice.disputes")
@@ -90,7 +91,7 @@ def _sent(
         return None  # another worker goes on
     try:
         rail.finish(answer, prepared)
-    except AnswerRefused:
+    except (AnswerRefused, RateLimited):  # neither has an effect
         outbox.undo_final_call(sending)
         raise
     return Result.DELIVERED

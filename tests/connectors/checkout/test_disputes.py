@@ -20,6 +20,7 @@ from tests.uploads import PNG
 pytestmark = pytest.mark.django_db
 
 AMOUNT = 50_000
+ASKED_AT_MOST = 10  # calls that are made in place of one, if each is refused by the rate limit
 
 
 @pytest.fixture
@@ -143,6 +144,18 @@ class TestCase:
             desk.deliver()
 
         assert state() == ours
+
+    def test_at_a_later_stage_first_has_that_stage_only(self, desk, payment, simulator):
+        desk.open(payment)
+        for status in ("won", "arbitration_under_review"):
+            simulator.disputes.decide(desk.case(), status)
+
+        desk.deliver()
+        assert state() == [("arbitration", "under_review")]
+        simulator.disputes.decide(desk.case(), "arbitration_lost")
+        desk.deliver()
+
+        assert state() == [("arbitration", "lost")]
 
     def test_repeated_and_reordered_webhooks_change_nothing(self, desk, payment, simulator, inbox):
         desk.open(payment)
@@ -273,6 +286,32 @@ class TestAnswer:
 
         assert sending() == ("delivered", None)
         assert submissions(transport) == 1
+
+    def test_acceptance_whose_confirmation_is_lost_is_sent_once(
+        self, api, desk, dispute, transport, simulator
+    ):
+        api.post(f"{dispute}/accept", {})
+        simulator.plan.add("accept_dispute: error_after 502")
+
+        desk.send()
+        assert sending() == ("", "AnswerLost")
+        desk.send()
+
+        assert sending() == ("delivered", None)
+        assert sum(path.endswith("/accept") for _, path, *_ in transport.sent) == 1
+
+    def test_that_the_rate_limit_stops_is_sent_later(self, api, desk, dispute, simulator):
+        """Such a call has no effect, so that the next one needn't wait until it has settled."""
+        api.post(f"{dispute}/submit", {})
+        for _ in range(ASKED_AT_MOST):
+            simulator.plan.add("submit_evidence: error 429")
+
+        desk.send()
+        assert ("too_many_requests" in sending()[1], AnswerSending.objects.get().sent_at) == (True, None)
+        simulator.plan._faults.clear()
+        desk.send()
+
+        assert sending() == ("delivered", None)
 
     def test_that_never_arrived_is_sent_again_after_a_time(self, api, desk, dispute, transport, simulator):
         api.post(f"{dispute}/submit", {})

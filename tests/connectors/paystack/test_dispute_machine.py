@@ -29,6 +29,7 @@ STEPS = 20
 CALLS = ["GET /dispute", "GET /dispute", "POST /dispute", "PUT /dispute", "PUT /dispute"]
 FAULTS = [
     "cut", "half", "garbage", "fail 500", "fail 502", "lose_and_cut", "refuse 500", "refuse 503", "twice", "swallow",
+    "refuse 429",
 ]  # fmt: skip
 VARIANTS = {
     "answered_dispute": ["awaiting-bank-feedback", "pending"],

@@ -108,6 +108,16 @@ class TestCase:
 
         assert state() == [("chargeback", status)]
 
+    def test_that_ended_before_it_was_known_is_opened_and_closed(self, desk):
+        desk.open()
+        desk.decide("declined")
+
+        desk.deliver()
+
+        assert state() == [("chargeback", "won")]
+        kinds = Dispute.objects.get().steps.values_list("kind", flat=True)
+        assert sorted(kinds) == ["closed", "opened"]
+
     def test_repeated_webhooks_change_nothing(self, desk):
         desk.open()
         desk.deliver()
@@ -184,6 +194,29 @@ class TestAnswer:
 
         assert sending() == ("delivered", None)
         assert [path for _, path, _ in sent].count("/dispute/{id}/resolve") == 1
+
+    def test_acceptance_whose_confirmation_is_lost_is_sent_once(self, api, desk, dispute, sent):
+        api.post(f"{dispute}/accept", {"amount": 20_000})
+        desk.paystack.plan("PUT /dispute: cut")
+
+        desk.send()
+        assert sending() == ("", "AnswerLost")
+        desk.send()
+
+        assert sending() == ("delivered", None)
+        assert [path for _, path, _ in sent].count("/dispute/{id}/resolve") == 1
+
+    def test_that_the_rate_limit_stops_is_sent_later(self, api, desk, dispute):
+        """Such a call has no effect, so that the next one needn't wait until it has settled."""
+        api.post(f"{dispute}/submit", {})
+        desk.paystack.plan(*["PUT /dispute: refuse 429"] * 2)
+
+        desk.send()
+        assert (sending(), AnswerSending.objects.get().sent_at) == (("", "RateLimited"), None)
+        desk.send()
+
+        assert sending() == ("delivered", None)
+        assert desk.case().status == "awaiting-bank-feedback"
 
     @pytest.mark.parametrize("variants", [{"declined_amount": "replaced"}])
     @pytest.mark.parametrize(
