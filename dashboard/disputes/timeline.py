@@ -31,7 +31,9 @@ OF_THE_BUSINESS = (Kind.SUBMITTED, Kind.CLOSED)
 
 def timeline_of(dispute: Dispute) -> list[Moment]:
     """Return the moments of a dispute, oldest first, and the deadline while it is one."""
-    moments = [_moment(dispute, step) for step in dispute.steps.all()]
+    # A case that is reported once it has ended was opened and closed at the same time.
+    steps = sorted(dispute.steps.all(), key=lambda step: step.kind != Kind.OPENED)
+    moments = [_moment(dispute, step) for step in steps]
     moments += [_added(item) for item in dispute.evidence.all()]
     return [*sorted(moments, key=lambda moment: moment.at), *_deadline(dispute)]
 
