@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from hypothesis import event
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -15,11 +16,29 @@ from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import Transaction
 from payments.rules.dispute_words import OPEN, STAGES, Stage, Status
+from tests import orders
 from tests.disputed import told
+from tests.transactions import start
 
 ANY = st.integers(min_value=0)  # picks one of the existing ones
 ACTOR = Actor(name="test")
 DISPUTE_FEES = {"NGN": 2_500}
+PART = 300
+# What happens to a dispute next. Each rule plays some of it, because one rule of many is rarely chosen.
+WHAT = st.sampled_from(
+    [
+        "submit_answer",
+        "submit_answer",
+        "accept",
+        "accept_a_part",
+        "win",
+        "win_a_part",
+        "lose",
+        "withdraw",
+        "escalate",
+    ]
+)
+FOLLOWING, SOME = st.lists(WHAT, max_size=2), st.lists(WHAT, min_size=1, max_size=2)
 
 
 class DisputeRules(RuleBasedStateMachine):
@@ -32,7 +51,15 @@ class DisputeRules(RuleBasedStateMachine):
     submit: Callable[..., None]
 
     def begin_disputes(self) -> None:
+        """Begin with a disputed payment, so that every rule may be the first."""
         self.cases: list[ReportedCase] = []
+        payment = start(orders.card_payment(amount=250_000), business=self.business, now=self.tick())
+        self.report(told(payment, respond_by=self.clock + timedelta(days=7)))
+
+    def report(self, case: ReportedCase) -> Dispute | None:
+        """Have the acquirer report a case, and return its dispute, if it is matched."""
+        self.cases.append(case)
+        return intake.take(case, now=self.tick()).dispute
 
     def paid_by_card(self) -> list[Transaction]:
         found = Transaction.objects.filter(
@@ -46,17 +73,19 @@ class DisputeRules(RuleBasedStateMachine):
         stage=st.sampled_from([Stage.CHARGEBACK, Stage.CHARGEBACK, *STAGES]),
         status=st.sampled_from([Status.NEEDS_RESPONSE, Status.NEEDS_RESPONSE, *Status]),
         has_other_amount=st.sampled_from([False, False, True]),
-        won=st.sampled_from([None, None, 300]),
+        won=st.sampled_from([None, None, PART]),
         days=st.sampled_from([None, 2, 7]),
+        following=FOLLOWING,
     )
     def report_a_case(
         self,
+        *,
         which: int,
         stage: Stage,
         status: Status,
         won: int | None,
         days: int | None,
-        *,
+        following: list[str],
         has_other_amount: bool,
     ) -> None:
         """An acquirer reports any stage and status of a payment's case, in any order."""
@@ -69,28 +98,29 @@ class DisputeRules(RuleBasedStateMachine):
             outcome_amount=won,
             respond_by=days and self.clock + timedelta(days=days),
         )
-        intake.take(case, now=self.tick())
-        self.cases.append(case)
+        self.go_on(self.report(case), following)
 
-    @precondition(lambda self: self.cases)
-    @rule(which=ANY)
-    def report_a_case_again(self, which: int) -> None:
-        intake.take(self.cases[which % len(self.cases)], now=self.tick())
+    @rule(which=ANY, following=FOLLOWING)
+    def report_a_case_again(self, which: int, following: list[str]) -> None:
+        again = intake.take(self.cases[which % len(self.cases)], now=self.tick())
+        self.go_on(again.dispute, following)
 
-    @precondition(lambda self: self.disputes())
-    @rule(which=ANY, part=st.sampled_from([None, None, 300]), is_submitted=st.booleans())
-    def answer_a_dispute(self, which: int, part: int | None, *, is_submitted: bool) -> None:
-        dispute = self.disputes()[which % len(self.disputes())]
-        if is_submitted:
-            self.refusable(lambda: answers.submit(dispute.pk, actor=ACTOR, clock=self.tick))
-        else:
-            self.refusable(lambda: answers.accept(dispute.pk, amount=part, actor=ACTOR, clock=self.tick))
+    @rule(which=ANY, following=SOME)
+    def go_on_with_a_dispute(self, which: int, following: list[str]) -> None:
+        self.go_on(self.disputes()[which % len(self.disputes())], following)
 
-    @rule(days=st.sampled_from([0, 3, 8]))
-    def let_disputes_expire(self, days: int) -> None:
+    @rule(which=ANY, following=SOME)
+    def go_on_with_an_open_dispute(self, which: int, following: list[str]) -> None:
+        """An open one, if there is any, because most have ended after some steps."""
+        chosen = [each for each in self.disputes() if each.is_open] or self.disputes()
+        self.go_on(chosen[which % len(chosen)], following)
+
+    @rule(days=st.sampled_from([0, 3, 8]), which=ANY, following=FOLLOWING)
+    def let_disputes_expire(self, days: int, which: int, following: list[str]) -> None:
         self.clock += timedelta(days=days)
         due = clock.overdue(now=self.tick())
         assert all(clock.expire(due, clock=self.tick))
+        self.go_on(self.disputes()[which % len(self.disputes())], following)
 
     @precondition(lambda self: DisputeReport.objects.unmatched().exists())
     @rule(
@@ -103,6 +133,44 @@ class DisputeRules(RuleBasedStateMachine):
         report, payments = reports[which % len(reports)], self.paid_by_card()
         given = (report, payments[payment % len(payments)]) if make is unmatched.assignment else (report,)
         self.submit(lambda: make(*given, reason="Seen on paper"))
+
+    def go_on(self, dispute: Dispute | None, following: list[str]) -> None:
+        for what in following if dispute is not None else ():
+            dispute.refresh_from_db()
+            before = dispute.status
+            getattr(self, what)(dispute)
+            dispute.refresh_from_db()
+            event(f"{what}: {before} to {dispute.status}")
+
+    def submit_answer(self, dispute: Dispute) -> None:
+        self.refusable(lambda: answers.submit(dispute.pk, actor=ACTOR, clock=self.tick))
+
+    def accept(self, dispute: Dispute, amount: int | None = None) -> None:
+        self.refusable(lambda: answers.accept(dispute.pk, amount=amount, actor=ACTOR, clock=self.tick))
+
+    def accept_a_part(self, dispute: Dispute) -> None:
+        self.accept(dispute, PART)
+
+    def win(self, dispute: Dispute) -> None:
+        self.news(dispute, status=Status.WON)
+
+    def win_a_part(self, dispute: Dispute) -> None:
+        self.news(dispute, status=Status.WON, outcome_amount=min(PART, dispute.amount))
+
+    def lose(self, dispute: Dispute) -> None:
+        self.news(dispute, status=Status.LOST)
+
+    def withdraw(self, dispute: Dispute) -> None:
+        self.news(dispute, status=Status.WITHDRAWN)
+
+    def escalate(self, dispute: Dispute) -> None:
+        stage = STAGES[min(STAGES.index(Stage(dispute.stage)) + 1, len(STAGES) - 1)]
+        self.news(dispute, stage=stage, respond_by=self.clock + timedelta(days=2))
+
+    def news(self, dispute: Dispute, **changes: object) -> None:
+        """Have the acquirer report the case of a dispute."""
+        same = {"case_number": dispute.case_number, "stage": Stage(dispute.stage), "amount": dispute.amount}
+        self.report(told(dispute.transaction, **same | changes))
 
     def disputes(self) -> list[Dispute]:
         return list(Dispute.objects.of(self.business).order_by("pk"))
