@@ -12,11 +12,12 @@ from merchants.people.access import only_redirects
 admin.autodiscover()
 
 urlpatterns = [
-    # The API, notifications of the bank and of providers, pages for payers
+    # Webhooks of providers. First, because anybody can send forged ones.
+    path("", include("connectors.urls")),
+    # The API, notifications of the bank, pages for payers
     path("", include("payments.urls")),
     path("", include("payout_batches.urls")),
     path("", include("disputes.urls")),
-    path("", include("connectors.urls")),
     path("", include("virtual_accounts.urls")),
     path("", include("ledger.urls")),
     path("", include("merchants.urls")),
