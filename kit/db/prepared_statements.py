@@ -10,13 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS, connection, models
 
 M = TypeVar("M", bound=models.Model)
 
 Converter = Callable[[Any], Any]
+
+
+class Unless(NamedTuple):
+    """A row of another table that has the same values in these columns prevents an INSERT."""
+
+    model: type[models.Model]
+    columns: tuple[str, ...]
 
 
 def insert(row: models.Model) -> None:
@@ -26,8 +33,10 @@ def insert(row: models.Model) -> None:
     _is_stored(row)
 
 
-def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> bool:
-    """Insert a row in one statement; return False if one of its unique keys exists.
+def insert_if_absent(
+    row: models.Model, *, at_default: tuple[str, ...] = (), unless: Unless | None = None
+) -> bool:
+    """Insert a row in one statement; return False if one of its unique keys exists, or what `unless` describes.
 
     Of concurrent callers, exactly one gets True. Outside a transaction, the row is committed on return.
     `at_default` names fields that a new row leaves at their default: they become constants of the statement. psycopg
@@ -36,7 +45,7 @@ def insert_if_absent(row: models.Model, *, at_default: tuple[str, ...] = ()) -> 
     :raises ValueError: one of these fields is not at its default
     """
     _check_defaults(row, at_default)
-    statement, attributes = _insert_statement(type(row), at_default)
+    statement, attributes = _insert_statement(type(row), at_default, unless)
     inserted = _execute(f"{statement} ON CONFLICT DO NOTHING", _values(row, attributes)) == 1
     if inserted:
         _is_stored(row)
@@ -210,14 +219,21 @@ def _plain_text(value: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _insert_statement(
-    model: type[models.Model], at_default: tuple[str, ...] = ()
+    model: type[models.Model], at_default: tuple[str, ...] = (), unless: Unless | None = None
 ) -> tuple[str, tuple[tuple[str, Converter | None], ...]]:
     constants = {name: _literal(default) for name, default in _defaults(model, at_default)}
     fields = [field for field in _inserted_fields(model) if field.attname not in constants]
     columns = ", ".join([*map(_column, fields), *(_column(_field(model, name)) for name in constants)])
     places = ", ".join([*["%s"] * len(fields), *constants.values()])
-    statement = f"INSERT INTO {_table(model)} ({columns}) VALUES ({places})"
-    return statement, tuple(_attribute(field) for field in fields)
+    insert = f"INSERT INTO {_table(model)} ({columns})"
+    if unless is None:
+        return f"{insert} VALUES ({places})", tuple(_attribute(field) for field in fields)
+    compared = [_field(model, name) for name in unless.columns]
+    same = " AND ".join(f"{_column(_field(unless.model, name))} = %s" for name in unless.columns)
+    statement = (
+        f"{insert} SELECT {places} WHERE NOT EXISTS (SELECT 1 FROM {_table(unless.model)} WHERE {same})"
+    )
+    return statement, tuple(_attribute(field) for field in (*fields, *compared))
 
 
 def _literal(default: str | int | None) -> str:

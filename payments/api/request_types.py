@@ -66,13 +66,15 @@ class RequestType:
         request = read_request(self.serializer, data, currencies=business.currencies)
         _refuse_misplaced_number(data, request)
         mark = fingerprint(request)
-        reserved_references.require_free(business, request.get("reference"))
+        if request["request_type"] == Transaction.RequestType.PAYOUT:  # the INSERT of others checks it
+            reserved_references.require_free(business, request["reference"])
         try:
             _refuse_small_payment(request, business)
             made = {"maker": maker} if self.has_maker else {}
             result = self.begin(business=business, request=request, fingerprint=mark, now=now, **made)
         except (RailUnavailable, NotSupported, SmallPayment, UnknownReference):
             # Only then look up the reference: a repeated request needs no connector, and was accepted before.
+            reserved_references.require_free(business, request.get("reference"))
             existing = find_of(business, request["reference"]) if "reference" in request else None
             if existing is None:
                 raise

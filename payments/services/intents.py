@@ -13,10 +13,10 @@ from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult
 from kit.api.request_fingerprints import Fingerprint
-from kit.db.prepared_statements import Lookup, insert_if_absent
+from kit.db.prepared_statements import Lookup, Unless, insert_if_absent
 from merchants.models import Business
 from payments.identifiers import new_id
-from payments.models import Transaction
+from payments.models import ReservedReference, Transaction
 from payments.models.transactions import LINK_FIELDS, SET_LATER
 from payments.rules.cards import Card
 from payments.rules.fees import Snapshot, flow_of
@@ -25,6 +25,7 @@ from payments.services.checkouts import card_declines
 from payments.services.fee_rules import NoPrice
 from payments.services.links import link_uses
 from payments.services.links.link_uses import AnotherAttempt, Attempt
+from payments.services.replays import reserved_references
 from payments.trace_numbers import trace_numbers
 from virtual_accounts.models import Session
 
@@ -46,6 +47,7 @@ def open_intent(
     attempt at a payment link is never a replay: the lock of its checkout decides which one begins.
 
     :raises NoPrice: the flow isn't offered in this currency
+    :raises DuplicateReference: it is no payout, and a payout of a batch has the reference
     :raises AttemptNotBegun: the attempt can't begin; nothing was stored
     """
     if "fee_rule" not in fields:
@@ -74,11 +76,19 @@ def open_intent(
     if attempt is not None:
         _insert_attempt(new, attempt, now=now)
         return IdempotentResult(new, is_replay=False)
-    if insert_if_absent(new, at_default=NEVER_SET):
+    if insert_if_absent(new, at_default=NEVER_SET, unless=None if _may_be_reserved(new) else _RESERVED):
         return IdempotentResult(new, is_replay=False)
+    if not _may_be_reserved(new):
+        reserved_references.require_free(business, reference)
     return IdempotentResult(_existing(find_of(business, reference)), is_replay=True)
 
 
+def _may_be_reserved(new: Transaction) -> bool:
+    """Return whether a transaction may have a reserved reference: payouts of batches do, which reserved it."""
+    return new.request_type == Transaction.RequestType.PAYOUT
+
+
+_RESERVED = Unless(ReservedReference, ("business", "reference"))
 NEVER_SET = (*SET_LATER, *LINK_FIELDS)  # fields that no request of the API sets
 
 

@@ -4,8 +4,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, ReservedReference, Transaction
 from tests import orders
+from tests.factories import BusinessFactory
 
 
 @pytest.mark.django_db
@@ -260,6 +261,22 @@ class TestReservedReference:
                     assert [error["field"] for error in problem["errors"]] == ["reference"]
                     assert not Transaction.objects.exists()
 
+    @pytest.mark.parametrize("make", [orders.card_payment, orders.payout])
+    def test_of_a_batch_is_rejected(self, api, ada, make):
+        """A batch reserved it for a payout that it has yet to send."""
+        ReservedReference.objects.create(business=ada.business, reference="salary-1")
+
+        answer = api.post("/api/payments", make(reference="salary-1"))
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_reference")
+        assert "payout of a batch" in answer.json()["detail"]
+        assert not Transaction.objects.exists()
+
+    def test_of_another_business_is_free(self, api):
+        ReservedReference.objects.create(business=BusinessFactory(), reference="salary-1")
+
+        assert api.post("/api/payments", orders.card_payment(reference="salary-1")).status_code == 201
+
     @pytest.mark.parametrize("reference", ["va-1", "vachk_", "VA_1", "pl", "...", ".a", "a_va_"])
     def test_applies_to_generated_prefixes_only(self, api, reference):
         assert api.post("/api/payments", orders.payout(reference=reference)).status_code == 201
@@ -304,7 +321,7 @@ class TestStatements:
         looked_up = [
             each["sql"]
             for each in statements
-            if each["sql"].startswith("SELECT") and '"payments_transaction"."reference" =' in each["sql"]
+            if each["sql"].startswith("SELECT") and '"reference" =' in each["sql"]
         ]
         assert looked_up == []
 
