@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField
+from kit.db.triggered_checks import TriggeredCheck
 from merchants.models import Business
 
 NAMED = ("bank", "acquirer", "provider", "costs")  # kinds with an account for each name
@@ -84,7 +85,7 @@ class Account(models.Model):
             models.CheckConstraint(
                 condition=Q(sequence__gt=0) | Q(sequence=0, balance=0), name="balances_come_from_postings"
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(
                     business__isnull=True,
                     kind__in=[
@@ -101,7 +102,7 @@ class Account(models.Model):
                 & ~Q(kind__in=["suspense", "late_charges", "chargeback_clearing", *OPENED_AT_USE]),
                 name="house_accounts_have_no_business",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(kind__in=NAMED, business__isnull=True) & ~Q(name="")
                 | ~Q(kind__in=NAMED) & Q(name=""),
                 name="accounts_of_several_have_names",
@@ -200,7 +201,7 @@ class Entry(models.Model):
         verbose_name_plural = "entries"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["kind", "cause"], name="one_entry_per_kind_and_cause"),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(business__isnull=True, kind__in=HOUSE_ENTRIES)
                 | Q(business__isnull=False) & ~Q(kind__in=HOUSE_ENTRIES),
                 name="house_entries_have_no_business",

@@ -20,6 +20,7 @@ from django.db.models.functions import Upper
 from kit import banks
 from kit.db.card_number_fields import FreeTextField
 from kit.db.prepared_statements import insert, update_if_unchanged
+from kit.db.triggered_checks import TriggeredCheck
 from kit.money.money import money
 from merchants.models import Business
 from payments.models import gateway_codes
@@ -289,16 +290,16 @@ class Transaction(models.Model):
             models.CheckConstraint(
                 condition=Q(amount__gt=0) | Q(amount=0, request_type="card_check"), name="amount_is_positive"
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(fee_tax=0)
                 | Q(fee_tax__gt=0, status="success", request_type__in=["payment", "payout"]),
                 name="only_fees_of_successes_are_taxed",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(stamp_duty=0) | Q(stamp_duty__gt=0, status="success", request_type="payout"),
                 name="only_successful_payouts_pay_stamp_duty",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(purpose="")
                 | Q(purpose__in=["salary", "supplier", "other"], request_type="payout"),
                 name="only_payouts_have_a_purpose",
@@ -307,7 +308,7 @@ class Transaction(models.Model):
                 condition=Q(amount_captured__gte=0, amount_captured__lte=F("amount")),
                 name="captured_within_authorised",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(
                     amount_refunded__gte=0,
                     amount_being_refunded__gte=0,
@@ -315,7 +316,7 @@ class Transaction(models.Model):
                 ),
                 name="refunded_within_collected",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(amount_returned=0)
                 | Q(
                     request_type="payout",
@@ -325,12 +326,12 @@ class Transaction(models.Model):
                 ),
                 name="returned_within_successful_payouts",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(amount_disputed=0)
                 | Q(amount_disputed__gt=0, request_type="payment", method="card", status="success"),
                 name="only_card_payments_are_disputed",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(refund_status="none", amount_refunded=0)
                 | Q(
                     refund_status="partially_refunded",
@@ -341,12 +342,12 @@ class Transaction(models.Model):
                 | Q(refund_status="refund_failed", amount_refunded__lt=COLLECTED),
                 name="refund_status_follows_amounts",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(status="pending", finished_at__isnull=True)
                 | Q(status__in=["success", "failed"], finished_at__isnull=False, awaiting=""),
                 name="only_finished_transactions_have_finished_at",
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=~Q(status="pending")
                 | Q(awaiting__in=["rail", "reversal", "payer", "transfer", "capture"])
                 | Q(awaiting__in=["approval", "server"], request_type="payout"),
@@ -355,7 +356,7 @@ class Transaction(models.Model):
             models.CheckConstraint(
                 condition=Q(status="success") | Q(amount_captured=0), name="only_success_captures"
             ),
-            models.CheckConstraint(
+            TriggeredCheck(
                 condition=Q(settle_status="")
                 | Q(
                     settle_status__in=["initiated", "pending", "rejected", "approved", "released"],
