@@ -1,7 +1,7 @@
 """Check constraints of tables that each payment writes."""
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models.sql import Query
@@ -22,15 +22,15 @@ class TriggeredCheck(models.CheckConstraint):
         """Differ from a CHECK, so that `makemigrations` sees that one replaces the other."""
         return isinstance(other, TriggeredCheck) and super().__eq__(other)
 
-    __hash__ = None  # as Django's constraints
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as Django's constraints
 
-    def constraint_sql(self, model: type[models.Model], schema_editor: Any) -> Any:
+    def constraint_sql(self, model: Any, schema_editor: Any) -> Any:
         if schema_editor.connection.vendor != "postgresql":
             return super().constraint_sql(model, schema_editor)
         schema_editor.deferred_sql.append(self.create_sql(model, schema_editor))  # the table comes first
         return None
 
-    def create_sql(self, model: type[models.Model], schema_editor: Any) -> Any:
+    def create_sql(self, model: Any, schema_editor: Any) -> Any:
         if schema_editor.connection.vendor != "postgresql":
             return super().create_sql(model, schema_editor)
         table, name = (schema_editor.quote_name(each) for each in (model._meta.db_table, self.name))
@@ -46,16 +46,16 @@ class TriggeredCheck(models.CheckConstraint):
             f"FOR EACH ROW EXECUTE FUNCTION {name}()"
         )
 
-    def remove_sql(self, model: type[models.Model], schema_editor: Any) -> Any:
+    def remove_sql(self, model: Any, schema_editor: Any) -> Any:
         if schema_editor.connection.vendor != "postgresql":
             return super().remove_sql(model, schema_editor)
         table, name = (schema_editor.quote_name(each) for each in (model._meta.db_table, self.name))
         trigger = schema_editor.quote_name(f"{_AFTER_OTHERS}{self.name}")
         return f"DROP TRIGGER {trigger} ON {table}; DROP FUNCTION {name}()"
 
-    def _condition_of_new_row(self, model: type[models.Model], schema_editor: Any) -> str:
+    def _condition_of_new_row(self, model: Any, schema_editor: Any) -> str:
         """Return the condition as SQL about the row NEW. A null condition holds, as in a CHECK."""
-        query = Query(model=model)
+        query: Any = Query(model=model)
         where = query.build_where(self.condition)
         sql, parameters = where.as_sql(
             query.get_compiler(connection=schema_editor.connection), schema_editor.connection
