@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
+from typing import Any
 
 from django.db.models import Subquery, Sum
 from django.urls import reverse
@@ -29,8 +30,8 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
     """Return the figures of the currency in which most is paid out; none for a business without payouts."""
     today = now.astimezone(business.zone).date()
     since = today - (DAYS - 1) * DAY
-    sent, sent_before, count = _sent(business, since=since, today=today)
-    accounts = accounts_since(business, since, *BALANCES, **_fees(business, sent, count))
+    sent, sent_before, count, count_before = _sent(business, since=since, today=today)
+    accounts = accounts_since(business, since, *BALANCES, **_fees(business, sent, count, count_before))
     held = {(each.kind, each.currency): each.balance for each in accounts}
     in_flight = Counter(
         {each.currency: each.balance for each in accounts if each.kind == Kind.PAYOUTS_IN_FLIGHT}
@@ -67,35 +68,48 @@ def figures_of(business: Business, *, now: datetime) -> list[Figure]:
     ]
 
 
-def _fees(business: Business, sent: Counter[str], count: Counter[str]) -> dict[str, Subquery]:
-    """Return the fees of the payouts that were sent, in the main currency, unless there are too many to read."""
+def _fees(
+    business: Business, sent: Counter[str], count: Counter[str], count_before: Counter[str]
+) -> dict[str, Subquery]:
+    """Return the fees of the payouts that were sent, and of those before, unless there are too many to read.
+
+    They are of the main currency.
+    """
     currency = next(iter(sent.most_common(1)), ("", 0))[0]
-    if not 0 < count[currency] <= MOST_COUNTED:
+    lately, both = count[currency], count[currency] + count_before[currency]
+    if not 0 < lately <= both <= MOST_COUNTED:
         return {}
     mine = Transaction.objects.of(business).filter(
         request_type=Transaction.RequestType.PAYOUT, status=Transaction.Status.SUCCESS, currency=currency
     )
-    newest = mine.order_by("-pk")[: count[currency]].values("pk")
-    fees = Transaction.objects.filter(pk__in=newest).order_by().values("business").annotate(sum=Sum("fee"))
-    return {"fees": Subquery(fees.values("sum"))}
+    newest = mine.order_by("-pk").values("pk")
+    found = {"fees": _sum_of_fees(newest[:lately])}
+    return {**found, "fees_before": _sum_of_fees(newest[lately:both])} if both > lately else found
+
+
+def _sum_of_fees(payouts: Any) -> Subquery:
+    fees = Transaction.objects.filter(pk__in=payouts).order_by().values("business").annotate(sum=Sum("fee"))
+    return Subquery(fees.values("sum"))
 
 
 def _fee_figure(accounts: Sequence[Account], currency: str, sent: int) -> Iterator[Figure]:
-    fees = next((getattr(each, "fees", None) for each in accounts), None)
+    fees, before = (
+        next((getattr(each, name, None) for each in accounts), None) for name in ("fees", "fees_before")
+    )
     if fees is not None and sent:
         yield Figure(
             name=f"Fees, last {DAYS} days",
             currency=currency,
             value=figures(fees, currency),
             address=reverse("dashboard-invoices"),
-            change=NO_PERIOD,
+            change=change_of_sum(fees, before or 0, currency, is_good=False),
             note=f"{fees / sent:.2%} of what was sent",
         )
 
 
-def _sent(business: Business, *, since: date, today: date) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """Return what was paid out in each currency since a day, in as many days before, and the number of payouts since."""
-    sent, before, count = Counter[str](), Counter[str](), Counter[str]()
+def _sent(business: Business, *, since: date, today: date) -> Sequence[Counter[str]]:
+    """Return what was paid out in each currency since a day and in as many days before, and both numbers of payouts."""
+    sent, before, count, count_before = (Counter[str]() for _ in range(4))
     for each in tallies(business, first=since - DAYS * DAY, last=today):
         if (each.request_type, each.status) != (Transaction.RequestType.PAYOUT, Transaction.Status.SUCCESS):
             continue
@@ -104,7 +118,8 @@ def _sent(business: Business, *, since: date, today: date) -> tuple[Counter[str]
             count[each.currency] += each.count
         else:
             before[each.currency] += each.volume
-    return sent, before, count
+            count_before[each.currency] += each.count
+    return sent, before, count, count_before
 
 
 def _change(kind: Kind, now: int, before: Mapping[str, int], currency: str) -> Change:

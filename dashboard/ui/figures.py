@@ -34,8 +34,8 @@ class Figure:
     note: str = ""
 
 
-def change_of_sum(now: int, before: int, currency: str) -> Change:
-    """Compare amounts that add up over a period, in minor units.
+def change_of_sum(now: int, before: int, currency: str, *, is_good: bool = True) -> Change:
+    """Compare amounts that add up over a period, in minor units. `is_good`: False if more is neither good nor bad.
 
     >>> change_of_sum(60_000, 40_000, "NGN")
     Change(text='↑ 50.0%', direction='up', note='from NGN 400.00')
@@ -45,7 +45,8 @@ def change_of_sum(now: int, before: int, currency: str) -> Change:
     if not before:
         return NO_PAST
     change = rounded_share(now, before) - WHOLE
-    return change_by(change, f"{abs(change) / 10:.1f}%", money(before, currency))
+    found = change_by(change, f"{abs(change) / 10:.1f}%", money(before, currency))
+    return found if is_good else Change(found.text, "", found.note)
 
 
 def change_of_level(now: int, before: int, currency: str, *, is_good: bool = True) -> Change:

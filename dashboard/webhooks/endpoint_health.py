@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
+from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Q, Value
 from django.utils import timezone
 
 from dashboard.ui.charts import round_up
-from dashboard.ui.figures import Change, change_of_rate, percent
+from dashboard.ui.figures import NO_PAST, Change, change_by, change_of_rate, percent
 from kit.money.shares import per_mille
 from merchants.models import AuditEntry
 from webhooks.endpoints.outages import Outage, outage_of
@@ -30,6 +31,9 @@ MOST_CHANGES = 3
 BEFORE = timedelta(days=1)  # before an outage, in which changes of settings are shown
 State = Delivery.State
 STATE_NAMES = {"off": "Off", "failing": "Failing", "untried": "Not tried yet", "healthy": "Healthy"}
+Made = tuple[
+    UUID, datetime, str, float
+]  # the delivery of an attempt, its start, its error, and its milliseconds
 OPEN_STATES = (State.WAITING, State.HELD, State.DEAD)
 
 
@@ -67,6 +71,7 @@ class Health:
     p95_ms: float | None
     is_sample: bool  # there were more deliveries than were counted
     change: Change  # of the rate, since the 24 hours before
+    median_change: Change  # likewise
     next_at: datetime | None  # of the next attempt at what is retrying
     stopped_at: datetime | None  # when the newest of the stopped was created
 
@@ -153,14 +158,9 @@ def hour_of(at: datetime, begin: datetime) -> int:
 def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
     begin = first_hour(now)
     mine = Delivery.objects.without_tests().of_endpoint(endpoint)
-    newest = mine.filter(created_at__gte=begin).order_by("-created_at")[:NEWEST]
     counts: Counter[tuple[int, bool]] = Counter()
     times: dict[int, list[float]] = defaultdict(list)
-    made = list(
-        Attempt.objects.filter(delivery__in=newest.values("pk")).values_list(
-            "delivery", "started_at", "error", "total_ms"
-        )
-    )
+    made, before = _attempts_at(mine, begin)
     for _, started_at, error, total_ms in made:
         hour = hour_of(started_at, begin)
         counts[hour, not error] += 1
@@ -170,11 +170,8 @@ def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
     still_open = list(
         mine.filter(state__in=OPEN_STATES).values_list("state", "next_attempt_at", "created_at")[:NEWEST]
     )
-    outage = outage_of(endpoint)
-    # Of a failing endpoint, the page says since when, and what was changed: a query in place of this one.
-    before = None if outage else _rate_before(mine, begin)
     return Health(
-        outage=outage,
+        outage=outage_of(endpoint),
         open_counts=Counter(state for state, *_ in still_open),
         attempts=_attempts(begin, delivered, failed),
         response_time=times_by_hour(begin, times),
@@ -183,23 +180,40 @@ def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
         median_ms=median(everything) if everything else None,
         p95_ms=p95(everything) if everything else None,
         is_sample=len({delivery for delivery, *_ in made}) == NEWEST,
-        change=change_of_rate(_rate(sum(delivered), len(made)), before),
+        change=change_of_rate(_rate_of(made), _rate_of(before)),
+        median_change=_change_of_median(everything, [total_ms for *_, total_ms in before]),
         next_at=min((at for state, at, _ in still_open if state == State.WAITING and at), default=None),
         stopped_at=max((at for state, _, at in still_open if state == State.DEAD), default=None),
     )
 
 
-def _rate(delivered: int, total: int) -> int | None:
-    return per_mille(delivered, total) if total else None
+def _attempts_at(mine: DeliveryQuerySet, begin: datetime) -> tuple[list[Made], list[Made]]:
+    """Return the attempts at the newest deliveries since a time, and of the 24 hours before it, in one query."""
+    lately, earlier = Q(created_at__gte=begin), Q(created_at__gte=begin - HOURS * HOUR, created_at__lt=begin)
+    parts = [
+        Attempt.objects.filter(
+            delivery__in=mine.filter(created).order_by("-created_at")[:NEWEST].values("pk")
+        ).values_list(Value(is_before), "delivery", "started_at", "error", "total_ms")
+        for is_before, created in ((False, lately), (True, earlier))
+    ]
+    made: list[Made] = []
+    before: list[Made] = []
+    for is_before, *attempt in parts[0].union(parts[1], all=True):
+        (before if is_before else made).append(tuple(attempt))
+    return made, before
 
 
-def _rate_before(mine: DeliveryQuerySet, begin: datetime) -> int | None:
-    """Return the rate of the attempts at the newest deliveries of the 24 hours before, in per mille."""
-    earlier = mine.filter(created_at__gte=begin - HOURS * HOUR, created_at__lt=begin)
-    counted = Attempt.objects.filter(
-        delivery__in=earlier.order_by("-created_at")[:NEWEST].values("pk")
-    ).aggregate(total=Count("pk"), delivered=Count("pk", filter=Q(error="")))
-    return _rate(counted["delivered"], counted["total"])
+def _rate_of(made: Sequence[Made]) -> int | None:
+    return per_mille(sum(not error for _, _, error, _ in made), len(made)) if made else None
+
+
+def _change_of_median(times: Sequence[float], before: Sequence[float]) -> Change:
+    """Compare response times in whole milliseconds. Slower is worse."""
+    if not times or not before:
+        return NO_PAST
+    past = round(median(before))
+    change = round(median(times)) - past
+    return change_by(change, f"{abs(change)} ms", f"{past} ms", is_more_good=False)
 
 
 def p95(times: Iterable[float]) -> float:

@@ -75,6 +75,7 @@ class TestFigures:
         assert (fees.name, fees.currency) == ("Fees, last 30 days", "NGN")
         assert fees.value == f"{2 * one / 100:.2f}"
         assert fees.note == f"{2 * one / 1200_00:.2%} of what was sent"
+        assert fees.change == Change("↑ 100.0%", "", f"from NGN {one / 100:.2f}")
 
     def test_are_absent_without_payouts(self, browser, ada):
         assert browser.get(PAYOUTS).context["figures"] == []
