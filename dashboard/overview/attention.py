@@ -172,7 +172,7 @@ def _deliveries(webhook: EndpointPanel) -> Iterator[Item]:
             what=f"{counted(webhook.held, 'delivery is', 'deliveries are')} held",
             why="Your endpoint is off. Turn it on to send them.",
             address=reverse("dashboard-webhooks"),
-            action="Open webhooks",
+            action="Open webhook settings",
         )
     if webhook.is_failing:
         yield Item(
@@ -181,7 +181,7 @@ def _deliveries(webhook: EndpointPanel) -> Iterator[Item]:
             what="Your endpoint has been failing since",
             since=webhook.failing_since,
             why=_undelivered(webhook),
-            address=reverse("dashboard-webhooks"),
+            address=reverse("dashboard-webhook-health"),
             action="View deliveries",
         )
     elif webhook.dead:

@@ -149,7 +149,7 @@ def _resend(
     _say_resent(request, membership, text, number=endpoint.number if endpoint else Endpoint.FIRST)
     if state != Delivery.State.WAITING:
         return redirect(f"{reverse('dashboard-deliveries')}?state={state}")
-    page = address_of(endpoint) if endpoint else reverse("dashboard-webhooks")
+    page = address_of(endpoint) if endpoint else reverse("dashboard-webhook-health")
     return redirect(f"{page}?{query_of(now)}")
 
 

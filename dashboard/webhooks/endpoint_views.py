@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from dashboard.memberships import Membership, members_action, members_form
+from dashboard.memberships import Membership, members_action, members_form, members_page
 from dashboard.webhooks.forms import EndpointForm, RotationForm, initial
 from dashboard.webhooks.health_context import health_context, progress_context, progress_part, recent_rows
 from dashboard.webhooks.own_endpoints import (
@@ -22,6 +22,7 @@ from dashboard.webhooks.own_endpoints import (
     first_of,
     named_endpoint,
     own_endpoint,
+    settings_address_of,
 )
 from dashboard.webhooks.sample_event import sample_payment
 from kit.db import clock
@@ -43,16 +44,14 @@ TEST_EVENTS = attempt_limits.Limit("test-events", 20, timedelta(minutes=15))
 
 @members_form("change the webhook settings", may=Permission.MANAGE_WEBHOOKS, shown_to=Permission.VIEW)
 def webhooks_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Show the first endpoint and its health, and save new settings."""
-    if part := progress_part(request, membership.business):
-        return part
+    """Show the settings of the first endpoint, and save new ones."""
     endpoints = endpoints_of(membership.business)
     endpoint = next(iter(endpoints), None)
     if request.method != "POST":
-        return _page(request, membership, endpoints, EndpointForm(initial=initial(endpoint)))
+        return _settings(request, membership, endpoints, EndpointForm(initial=initial(endpoint)))
     form = EndpointForm(request.POST)
     if not form.is_valid():
-        return _page(request, membership, endpoints, form)
+        return _settings(request, membership, endpoints, form)
     try:
         configured = services.configure(
             business=membership.business,
@@ -64,30 +63,45 @@ def webhooks_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         )
     except (services.UnusableEndpoint, services.UrlTaken) as refusal:
         form.add_error("url" if form.subscribed_events else "payment", str(refusal.detail))
-        return _page(request, membership, endpoints, form)
+        return _settings(request, membership, endpoints, form)
     if configured.new_hash_key is None:
         messages.success(request, "Webhook settings saved.")
         return redirect("dashboard-webhooks")
     # Not redirected: the key is in this response only, and in no session, cache or URL.
-    return _page(request, membership, [configured.endpoint], form, **key_context(configured))
+    return _settings(request, membership, [configured.endpoint], form, **key_context(configured))
 
 
-def _page(
+def _settings(
     request: HttpRequest, membership: Membership, endpoints: list[Endpoint], form: EndpointForm, **shown: Any
 ) -> HttpResponse:
-    endpoint = next(iter(endpoints), None)
     context: dict[str, Any] = {
         "membership": membership,
-        "endpoint": endpoint,
+        "endpoint": next(iter(endpoints), None),
         "count": len(endpoints),
         "form": form,
         "retries": [in_words(delay) for delay in delays_of(settings.WEBHOOK_RETRY_DELAYS)[1:]],
     }
-    # A new key or the errors of a form are what the page is about.
-    if endpoint is not None and not form.is_bound:
-        context |= {"recent": recent_rows(endpoint), **health_context(endpoint, is_only=len(endpoints) == 1)}
-        context |= progress_context(request, membership.business)
-    return render(request, "dashboard/webhooks/endpoint.html", context | shown)
+    return render(request, "dashboard/webhooks/settings.html", context | shown)
+
+
+@members_page
+def health_page(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """Show the health of the first endpoint, and its newest deliveries. Without one, go to the settings."""
+    if part := progress_part(request, membership.business):
+        return part
+    endpoints = endpoints_of(membership.business)
+    if not endpoints:
+        return redirect("dashboard-webhooks")
+    first = endpoints[0]
+    context = {
+        "membership": membership,
+        "endpoint": first,
+        "count": len(endpoints),
+        "recent": recent_rows(first),
+        **health_context(first, is_only=len(endpoints) == 1),
+        **progress_context(request, membership.business),
+    }
+    return render(request, "dashboard/webhooks/health.html", context)
 
 
 @members_form("rotate the webhook signing key", may=Permission.MANAGE_WEBHOOKS)
@@ -107,7 +121,7 @@ def rotate_page(
     if request.method == "POST":
         if request.POST.get("made") != endpoint.key_made_at.isoformat():
             messages.warning(request, "The key was rotated after you opened the form. Nothing was changed.")
-            return redirect(address_of(endpoint))
+            return redirect(settings_address_of(endpoint))
         if form.is_valid():
             rotated = _rotate(request, endpoint, form)
             endpoint, shown = rotated.endpoint, key_context(rotated)
@@ -118,7 +132,7 @@ def rotate_page(
         "form": form,
         "made": endpoint.key_made_at.isoformat(),
         "waiting": mine[:1000].count(),
-        "back": address_of(endpoint),
+        "back": settings_address_of(endpoint),
     }
     return render(request, "dashboard/webhooks/rotate.html", context | shown)
 

@@ -48,7 +48,12 @@ def named_endpoint(business: Business, text: str) -> Endpoint | None:
 
 
 def address_of(endpoint: Endpoint) -> str:
-    """Return the address of an endpoint's page. The first one's is where the webhook pages begin."""
+    """Return the address of an endpoint's health. Of the first one, it is where the webhook pages begin."""
     if endpoint.is_first:
-        return reverse("dashboard-webhooks")
+        return reverse("dashboard-webhook-health")
     return reverse("dashboard-endpoint", args=[endpoint.public_id])
+
+
+def settings_address_of(endpoint: Endpoint) -> str:
+    """Return the address of the page with an endpoint's settings. Only the first one has a page for them alone."""
+    return reverse("dashboard-webhooks") if endpoint.is_first else address_of(endpoint)

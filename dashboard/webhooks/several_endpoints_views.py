@@ -93,7 +93,7 @@ def endpoint_page(request: HttpRequest, membership: Membership, endpoint_id: UUI
     if part := progress_part(request, membership.business):
         return part
     if endpoint.is_first:
-        return redirect("dashboard-webhooks")
+        return redirect(address_of(endpoint))
     context = {
         "membership": membership,
         "endpoint": endpoint,

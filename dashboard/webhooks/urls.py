@@ -12,6 +12,7 @@ from dashboard.webhooks import (
 
 urlpatterns = [
     path("dashboard/webhooks/", endpoint_views.webhooks_page, name="dashboard-webhooks"),
+    path("dashboard/webhooks/health/", endpoint_views.health_page, name="dashboard-webhook-health"),
     path("dashboard/webhooks/rotate/", endpoint_views.rotate_page, name="dashboard-rotate-hash-key"),
     path("dashboard/webhooks/endpoints/", several_endpoints_views.endpoints_page, name="dashboard-endpoints"),
     path(

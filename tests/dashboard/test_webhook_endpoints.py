@@ -199,7 +199,7 @@ class TestHealth:
         record(acquire(at=now), FAILED, at=now - timedelta(minutes=59))
 
         assert "Failing since" in text_of(browser.get(page_of(second)))
-        assert "Failing since" not in text_of(browser.get(WEBHOOKS))
+        assert "Failing since" not in text_of(browser.get(f"{WEBHOOKS}health/"))
 
     def test_retries_the_deliveries_of_one_endpoint(self, browser, first, second, now):
         make_delivery(first, at=now - timedelta(hours=1))
@@ -211,7 +211,7 @@ class TestHealth:
         assert Delivery.objects.get(is_manual=True).endpoint_number == 1
 
     def test_page_of_the_first_one_is_where_the_webhook_pages_begin(self, browser, first):
-        assert browser.get(page_of(first))["Location"] == WEBHOOKS
+        assert browser.get(page_of(first))["Location"] == f"{WEBHOOKS}health/"
 
 
 class TestDeliveries:

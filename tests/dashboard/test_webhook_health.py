@@ -22,15 +22,16 @@ from tests.webhooks.rows import (
     record,
 )
 from webhooks.endpoints import outage_notices
-from webhooks.models import Delivery
+from webhooks.models import Attempt, Delivery
 from webhooks.sending.results import AttemptResult, record_results
 
 pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
 WEBHOOKS = "/dashboard/webhooks/"
+HEALTH = f"{WEBHOOKS}health/"
 
 
-def shown(browser, address=WEBHOOKS):
+def shown(browser, address=HEALTH):
     text = browser.get(address).content.decode()
     assert Audit(text).findings == []
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text))
@@ -41,6 +42,10 @@ def change_url(browser, url="http://127.0.0.1:9/another"):
     assert browser.post(WEBHOOKS, settings).status_code == 302
 
 
+def attempted(delivery, *, at, total_ms):
+    Attempt.objects.create(delivery=delivery, number=1, started_at=at, total_ms=total_ms, status=200)
+
+
 class TestState:
     def test_is_failing_since_the_first_failure_after_the_last_success(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
@@ -49,7 +54,7 @@ class TestState:
         make_deliveries(endpoint, 2, at=now - timedelta(hours=1))
         record(acquire(at=now), FAILED, at=now - timedelta(minutes=59))
 
-        answer = browser.get(WEBHOOKS)
+        answer = browser.get(HEALTH)
 
         assert answer.context["health"].outage.began_at == now - timedelta(minutes=59)
         text = shown(browser)
@@ -77,7 +82,7 @@ class TestState:
         make_delivery(endpoint, at=now - timedelta(minutes=8), state="dead")
 
         with at_most(12):
-            assert "no such table" in browser.get(WEBHOOKS).content.decode()
+            assert "no such table" in browser.get(HEALTH).content.decode()
 
     def test_of_a_failing_endpoint_retries_all_now(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
@@ -114,7 +119,7 @@ class TestState:
         record(acquire(at=now), FAILED, at=now)
         address = browser.post(f"{WEBHOOKS}replay/", {"state": "waiting"})["Location"]
 
-        for each in (address, f"{WEBHOOKS}?resent=never", f"{WEBHOOKS}?resent=2026-13-01T00:00:00Z"):
+        for each in (address, f"{HEALTH}?resent=never", f"{HEALTH}?resent=2026-13-01T00:00:00Z"):
             assert "answered" not in shown(other_browser, each)
 
     def test_is_healthy_after_a_success(self, browser, ada, now):
@@ -138,16 +143,38 @@ class TestState:
         make_delivery(endpoint, at=now)
         record(acquire(at=now), DELIVERED, at=now)  # the failed one too
 
-        change = browser.get(WEBHOOKS).context["health"].change
+        change = browser.get(HEALTH).context["health"].change
 
         assert change == Change("↑ 33.3 pts", "up", "from 66.7%")
+
+    def test_compares_the_response_time_with_the_day_before(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        for at, milliseconds in ((now - timedelta(hours=30), 20), (now, 45)):
+            attempted(make_delivery(endpoint, at=at), at=at, total_ms=milliseconds)
+
+        change = browser.get(HEALTH).context["health"].median_change
+
+        assert change == Change("↑ 25 ms", "down", "from 20 ms")
+
+    def test_of_a_failing_endpoint_is_compared_too(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        yesterday = now - timedelta(hours=30)
+        make_delivery(endpoint, at=yesterday)
+        record(acquire(at=yesterday), DELIVERED, at=yesterday)
+        make_delivery(endpoint, at=now - timedelta(hours=1))
+        record(acquire(at=now - timedelta(minutes=59)), FAILED, at=now - timedelta(minutes=59))
+
+        health = browser.get(HEALTH).context["health"]
+
+        assert health.outage
+        assert health.change == Change("↓ 100.0 pts", "down", "from 100.0%")
 
     def test_says_when_the_next_attempt_is_and_when_deliveries_stopped(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
         make_delivery(endpoint, at=now - timedelta(days=2), state="dead")
         make_delivery(endpoint, at=now)
 
-        health = browser.get(WEBHOOKS).context["health"]
+        health = browser.get(HEALTH).context["health"]
 
         assert health.next_at == now
         assert health.stopped_at == now - timedelta(days=2)
@@ -178,7 +205,7 @@ class TestState:
 
         change_url(browser)
 
-        for page in (WEBHOOKS, f"{WEBHOOKS}endpoints/", "/dashboard/"):
+        for page in (HEALTH, f"{WEBHOOKS}endpoints/", "/dashboard/"):
             text = shown(browser, page)
             assert "Not tried yet" in text, page
             assert not re.search("Healthy|Failing|has been failing", text), page
@@ -194,7 +221,7 @@ class TestState:
         )
         record_results([result])
 
-        for page in (WEBHOOKS, f"{WEBHOOKS}endpoints/", "/dashboard/"):
+        for page in (HEALTH, f"{WEBHOOKS}endpoints/", "/dashboard/"):
             assert "Not tried yet" in shown(browser, page), page
 
     @pytest.mark.parametrize(("result", "state"), [(DELIVERED, "Healthy"), (FAILED, "Failing")])
@@ -209,7 +236,7 @@ class TestState:
         record(acquire(at=clock.now()), result, at=clock.now())
         list(outage_notices.due(now=clock.now()))
 
-        for page in (WEBHOOKS, "/dashboard/"):
+        for page in (HEALTH, "/dashboard/"):
             assert state in shown(browser, page), page
 
     def test_of_another_url_offers_to_retry_what_waits(self, browser, ada, now):
@@ -246,24 +273,28 @@ class TestState:
 
 
 class TestPage:
-    def test_keeps_the_settings_below_the_deliveries(self, browser, ada):
+    def test_keeps_the_settings_on_a_tab_of_their_own(self, browser, ada):
         make_endpoint(business=ada.business)
 
-        page = browser.get(WEBHOOKS).content.decode()
+        health, settings = (browser.get(page).content.decode() for page in (HEALTH, WEBHOOKS))
 
-        assert page.index("Recent deliveries") < page.index("Webhook URL") < page.index("Retry schedule")
+        assert "Recent deliveries" in health
+        assert "Webhook URL" not in health
+        assert settings.index("Webhook URL") < settings.index("Retry schedule")
+        assert "Recent deliveries" not in settings
+        assert f'href="{WEBHOOKS}">Settings</a>' in health
 
     def test_begins_with_the_settings_before_there_is_an_endpoint(self, browser):
-        page = browser.get(WEBHOOKS).content.decode()
+        answer = browser.get(HEALTH)
 
-        assert "Recent deliveries" not in page
-        assert "Webhook URL" in page
+        assert (answer.status_code, answer["Location"]) == (302, WEBHOOKS)
+        assert "Webhook URL" in browser.get(WEBHOOKS).content.decode()
 
     def test_charts_attempts_in_their_hour(self, browser, ada, now):
         make_delivery(make_endpoint(business=ada.business), at=now - timedelta(hours=3))
         record(acquire(at=now), FAILED, at=now - timedelta(hours=1))
 
-        slots = browser.get(WEBHOOKS).context["health"].attempts.slots
+        slots = browser.get(HEALTH).context["health"].attempts.slots
 
         assert slots[-2].text.endswith("0 delivered, 1 failed")
         assert slots[-4].text == ""

@@ -116,7 +116,7 @@ class TestTestEvent:
         (claimed,) = acquire(at=now + timedelta(minutes=1))
         record([claimed], FAILED, at=now)
 
-        answer = browser.get(WEBHOOKS)
+        answer = browser.get(f"{WEBHOOKS}health/")
 
         health = answer.context["health"]
         assert (health.total, health.median_ms) == (0, None)

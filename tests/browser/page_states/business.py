@@ -114,7 +114,8 @@ def webhooks(data: SampleData, page: Page) -> list[PageState]:
     endpoint = f"{endpoints}{data.ids['endpoint']}/"
     replayed = f"{WEBHOOKS}replay/?state=delivered&since=2026-01-01&until=2036-01-01"
     return [
-        PageState("webhooks-failing", WEBHOOKS),
+        PageState("webhooks-failing", f"{WEBHOOKS}health/"),
+        PageState("webhooks-settings", WEBHOOKS),
         PageState("webhooks-refused", WEBHOOKS, pressing("Save", Webhook_URL="shop")),
         PageState("webhooks-exam", f"{WEBHOOKS}exam/"),
         PageState("webhooks-exam-failed", f"{WEBHOOKS}exam/", examine),
@@ -137,7 +138,8 @@ def webhooks(data: SampleData, page: Page) -> list[PageState]:
         PageState("deliveries-resent", f"{deliveries}?state=delivered", resend_two),
         PageState("replay-range", f"{WEBHOOKS}replay/"),
         PageState("replay-range-counted", replayed),
-        PageState("webhooks-off", WEBHOOKS, turn_off),
+        PageState("webhooks-saved", WEBHOOKS, turn_off),
+        PageState("webhooks-off", f"{WEBHOOKS}health/"),
     ]
 
 
@@ -178,7 +180,8 @@ def for_viewers(data: SampleData, page: Page) -> list[PageState]:
     unapplied = "/dashboard/virtual-accounts/unapplied/?state=open"
     return [
         PageState("viewer-developers", DEVELOPERS),
-        PageState("viewer-webhooks", WEBHOOKS),
+        PageState("viewer-webhooks", f"{WEBHOOKS}health/"),
+        PageState("viewer-webhooks-settings", WEBHOOKS),
         PageState("viewer-team", TEAM),
         PageState("viewer-settings", SETTINGS),
         PageState("viewer-notifications", f"{SETTINGS}notifications/"),
