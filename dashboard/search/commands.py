@@ -72,6 +72,7 @@ _PLACES = (
     _Page("Success rates", "dashboard-success-rates", "chart-bar", words="declines failures banks cards bin"),
     _Page("Unapplied transfers", "dashboard-unapplied", "banknotes", words="held unmatched money"),
     _Page("Deliveries", "dashboard-deliveries", "bolt", words="events webhooks"),
+    _Page("Webhook settings", "dashboard-webhooks", "bolt", words="url signing key rotate retry schedule"),
     _Page("Webhook endpoints", "dashboard-endpoints", "signal", words="urls"),
     _Page("Requests", "dashboard-requests", "code-bracket", words="api log"),
     _Page("Signature checker", "dashboard-signature", "check-badge", words="signing"),
