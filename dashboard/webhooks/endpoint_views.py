@@ -86,12 +86,12 @@ def _settings(
 
 @members_page
 def health_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Show the health of the first endpoint, and its newest deliveries. Without one, go to the settings."""
+    """Show the health of the first endpoint, and its newest deliveries. Without one, show the settings."""
     if part := progress_part(request, membership.business):
         return part
     endpoints = endpoints_of(membership.business)
     if not endpoints:
-        return redirect("dashboard-webhooks")
+        return _settings(request, membership, [], EndpointForm(initial=initial(None)))
     first = endpoints[0]
     context = {
         "membership": membership,
