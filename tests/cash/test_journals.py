@@ -21,7 +21,7 @@ from payments.models import Journal, JournalLeg
 from payments.rules.business_days import business_day
 from payments.rules.dispute_words import Status
 from payments.services.journals.drafts import Leg
-from payments.services.reconciliation import breaks
+from payments.services.reconciliation import breaks, report
 from payments.services.reconciliation.arrivals import arrived
 from payments.services.reconciliation.ledger_line import due_on
 from payments.services.staff import journal_actions, staff_actions
@@ -240,6 +240,19 @@ class TestStatement:
 
         assert not Break.objects.exists()
         assert sum(item.amount for item in Match.objects.get().items.all()) == 0
+
+    def test_reversed_while_its_line_differs_leaves_the_line_unknown(self, tmp_path, ada):
+        account = bank_account()
+        fill_wallet(ada.business, 50_000, bank_account="gtbank")
+        import_statement(tmp_path, csv_statement((today(), 50_007, "Opening balance")))
+
+        undo(Journal.objects.get())
+
+        found = Break.objects.get(ended_at=None)
+        assert (found.kind, found.bank_amount, found.ledger_amount) == ("unknown", 50_007, 0)
+        assert all(each.difference == each.explained for each in report.balances_now())
+        breaks.update(account, now=timezone.now())
+        assert Break.objects.get(ended_at=None) == found
 
     def test_reversed_after_its_line_expects_the_way_back(self, tmp_path, ada):
         account = bank_account()

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from django.db import transaction
 
-from cash.models import BankAccount, Break, MatchedItem
+from cash.models import BankAccount, Break, MatchedItem, StatementLine
 from cash.services import imports
 from cash.services.imports import Imported, Source
 from ledger import services as ledger
@@ -193,9 +193,16 @@ def settle_reversed(journal: Journal, reversal: Journal, *, now: datetime) -> No
             items = [item, ledger_lines.line_of(undone)]
             both = Confirmed(lines=[], received=0, items=items, why=BY_JOURNAL)
             bookings.store(account, both, matched_by=reversal.booked_by, reason=reversal.text, now=now)
-            Break.objects.filter(item=item.id, item_kind=item.kind, ended_at=None).update(
-                ended_at=now, ended_by=Break.End.JOURNAL
-            )
+            _end_without_item(account, item, now=now)
+
+
+def _end_without_item(account: BankAccount, item: LedgerLine, *, now: datetime) -> None:
+    """End the break of an item that expects no line any more. A line that it had is unknown from now on."""
+    ended = Break.objects.filter(item=item.id, item_kind=item.kind, ended_at=None)
+    lines = list(open_lines(StatementLine.objects.filter(breaks__in=ended)))
+    ended.update(ended_at=now, ended_by=Break.End.JOURNAL)
+    unknown = [_Sides(Break.Kind.UNKNOWN, line=line) for line in lines]
+    Break.objects.bulk_create(_row(account, each, now=now) for each in unknown)
 
 
 def _cost(account: BankAccount, ids: list[int], amount: int, *, name: str, now: datetime) -> LedgerLine:
