@@ -19,7 +19,7 @@ from dashboard.transactions.filters import AWAITING_APPROVAL, RETURNED, Transact
 from dashboard.transactions.lists import CODE, Beside, TransactionList
 from dashboard.transactions.rows import TransactionRows
 from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
-from dashboard.ui.lists.list_totals import sums_each
+from dashboard.ui.lists.bounded_totals import sums_each
 from dashboard.ui.lists.tabs import Tab, TabSpec
 from kit.money.form_fields import PastedField
 from payments.models import PayoutReturn, Transaction

@@ -52,7 +52,7 @@ GROUPS = (
     Group(
         "Build",
         (
-            Area("Webhooks", "dashboard-webhook-health", "bolt", also="/dashboard/webhooks/"),
+            Area("Webhooks", "dashboard-webhooks", "bolt"),
             Area("Developers", "dashboard-developers", "code-bracket"),
             Area("Sandbox", "dashboard-sandbox", "beaker"),
         ),

@@ -162,7 +162,9 @@ class TestScriptsAndHeaders:
             assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
     def test_the_script_of_the_card_page_has_its_hash(self, pages):
-        assert re.search(r'card_form\.js" integrity="sha384-[\w+/]{64}" defer', pages["card"].content.decode())
+        assert re.search(
+            r'card_form\.js" integrity="sha384-[\w+/]{64}" defer', pages["card"].content.decode()
+        )
 
     def test_forms_lead_to_pages_of_ours_only(self, api):
         checkout = begin(make_link(api, redirect_url="https://shop.example/thanks"))
