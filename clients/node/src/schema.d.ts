@@ -6062,7 +6062,7 @@ export interface components {
              */
             why: "mismatch" | "late" | "second" | "inactive" | "other_currency" | "assigned";
             /**
-             * @description `credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it back.
+             * @description `credited` is final. `returned` once its payout is ordered, also while that awaits approval (see `return_reference`); `open` again if the payout is rejected, refused by the bank or sent back.
              * @example open
              */
             state: components["schemas"]["UnappliedTransferState"];
@@ -7611,7 +7611,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7785,7 +7785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7950,7 +7950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8122,7 +8122,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8303,7 +8303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8500,7 +8500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8663,7 +8663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8824,7 +8824,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9006,7 +9006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9153,7 +9153,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9331,7 +9331,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9494,7 +9494,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9685,7 +9685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9873,7 +9873,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10049,7 +10049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10245,7 +10245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10415,7 +10415,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10604,7 +10604,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10792,7 +10792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10955,7 +10955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11143,7 +11143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11327,7 +11327,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11520,7 +11520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11683,7 +11683,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11873,7 +11873,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12061,7 +12061,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12245,7 +12245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12423,7 +12423,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12621,7 +12621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12821,7 +12821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12987,7 +12987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13176,7 +13176,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13366,7 +13366,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13532,7 +13532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13706,7 +13706,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13919,7 +13919,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14112,7 +14112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14288,7 +14288,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14479,7 +14479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14645,7 +14645,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14837,7 +14837,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15026,7 +15026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15200,7 +15200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15402,7 +15402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15565,7 +15565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15733,7 +15733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15918,7 +15918,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16105,7 +16105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16278,7 +16278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16469,7 +16469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16626,7 +16626,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16814,7 +16814,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16995,7 +16995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17176,7 +17176,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17313,7 +17313,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17479,7 +17479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17653,7 +17653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17826,7 +17826,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18018,7 +18018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18217,7 +18217,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18403,7 +18403,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18592,7 +18592,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18758,7 +18758,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18936,7 +18936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19112,7 +19112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19270,7 +19270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19449,7 +19449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19612,7 +19612,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19783,7 +19783,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19974,7 +19974,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20152,7 +20152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description - `unsupported_media_type`: The body is not JSON */
+            /** @description - `unsupported_media_type`: The body has another media type */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

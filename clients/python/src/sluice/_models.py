@@ -2112,8 +2112,8 @@ class UnappliedTransfer(Model):
     yours later."""
 
     state: UnappliedTransferState
-    """`credited` is final. `returned` becomes `open` again if the bank refuses the payout or sends it
-    back."""
+    """`credited` is final. `returned` once its payout is ordered, also while that awaits approval (see
+    `return_reference`); `open` again if the payout is rejected, refused by the bank or sent back."""
 
     payment_reference: str | None = None
     """Your reference of the payment that it was meant for, if there is one."""
