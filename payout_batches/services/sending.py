@@ -42,6 +42,7 @@ from payments.services.transitions import Cause, call_rail
 from payout_batches.models import PayoutBatch, PayoutBatchItem, WorkLease
 from payout_batches.services import batches, notices, server_answers
 from payout_batches.services.batches import end_if_final, lock
+from payout_batches.services.pace import Pace
 
 Status, State = PayoutBatch.Status, PayoutBatchItem.State
 CALLS_AT_ONCE = 10
@@ -116,8 +117,7 @@ class _Run:
 
     def send(self) -> None:
         deadline = time.monotonic() + RUN_TIME
-        next_at = time.monotonic()
-        calls: deque[float] = deque(maxlen=settings.PAYOUT_BATCH_RATE)  # of the last second, at most
+        pace = Pace(settings.PAYOUT_BATCH_RATE, now=time.monotonic())
         while time.monotonic() < deadline and self._is_ours():
             item = self._next()
             if item is None:
@@ -130,11 +130,7 @@ class _Run:
                 self._next_items.clear()  # the rest of its batch may have to wait
                 continue
             self._call(payout)
-            calls.append(time.monotonic())
-            next_at += 1 / settings.PAYOUT_BATCH_RATE
-            if len(calls) == calls.maxlen:  # what a stall has delayed is made up for within the rate only
-                next_at = max(next_at, calls[0] + 1)
-            self._apply_answers(until=next_at)
+            self._apply_answers(until=pace.after(time.monotonic()))
 
     def _is_ours(self) -> bool:
         """Renew the lease in time. Return False if another process has taken it."""

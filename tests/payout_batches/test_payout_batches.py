@@ -1,7 +1,6 @@
 """Payout batches by API: checked, approved, sent, followed, cancelled and retried."""
 
 import json
-import time
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -388,30 +387,6 @@ def test_process_that_dies_after_accepting_pays_once(api, monkeypatch):
     assert look(api, reference)["counts"] == {"success": 3}
     assert Transaction.objects.count() == 3
     assert violations() == []
-
-
-def test_stall_is_made_up_for_within_the_rate(api, monkeypatch, settings):
-    settings.PAYOUT_BATCH_RATE = 10
-    reference = checked(api, *(orders.batch_item(number) for number in range(25)))
-    approve(api, reference)
-    sends, stalls, send = [], [], SandboxBank.send
-
-    def noted(bank, order):
-        sends.append(time.monotonic())
-        return send(bank, order)
-
-    def clock():
-        if len(sends) >= 3 and not stalls:
-            stalls.append(True)
-            time.sleep(1.5)
-        return timezone.now()
-
-    monkeypatch.setattr(SandboxBank, "send", noted)
-    sending.send_due(clock=clock)
-
-    assert stalls
-    most = max(sum(start <= each < start + 1 for each in sends) for start in sends)
-    assert most <= 10 + 1  # a thread may begin a little later than the others
 
 
 def test_rail_that_is_unavailable_lets_the_batch_wait(api, monkeypatch, settings):
