@@ -126,7 +126,7 @@ class BodyTooLarge(Problem):
     status_code = 413
     default_code = "body_too_large"
     default_detail = (
-        "Send at most 64 KiB, or 1 MiB to POST /api/payout-batches, or 4 MiB as a file of a dispute."
+        "Send at most 64 KiB, or 1 MiB to POST /api/payout-batches. A file of a dispute has at most 4 MiB."
     )
 
 

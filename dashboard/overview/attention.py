@@ -172,7 +172,7 @@ def _deliveries(webhook: EndpointPanel) -> Iterator[Item]:
             what=f"{counted(webhook.held, 'delivery is', 'deliveries are')} held",
             why="Your endpoint is off. Turn it on to send them.",
             address=reverse("dashboard-webhooks"),
-            action="Open webhook settings",
+            action="Open settings",
         )
     if webhook.is_failing:
         yield Item(

@@ -222,7 +222,7 @@ class TestEvidence:
             with subtests.test(name):
                 assert refusal(upload(api, dispute, content, name=name)) == expected
         too_large = upload(api, dispute, PDF + b"0" * 4 * 1024 * 1024).json()
-        assert "4 MiB as a file of a dispute" in too_large["detail"]
+        assert "A file of a dispute has at most 4 MiB." in too_large["detail"]
         assert upload(api, dispute, b"<svg/>").json()["title"] == "The body has another media type"
         assert not DisputeFile.objects.exists()
         assert refusal(upload(api, dispute, kind="nonsense")) == (400, "invalid_request")
