@@ -466,6 +466,11 @@ class Delivery(models.Model):
         return not self.is_manual and self.lease_token is None and self.next_attempt_at > at
 
     @property
+    def attempts_count(self) -> int:
+        """Return the number of attempts, automatic and manual ones. The next one's number follows it."""
+        return self.attempts_made + self.manual_attempts
+
+    @property
     def has_payload(self) -> bool:
         """Whether its body has not been purged; see `purge`."""
         return self.body != ""

@@ -171,8 +171,8 @@ def link_link(link: PaymentLink) -> RelatedObject:
 
 def delivery_link(delivery: Delivery) -> RelatedObject:
     """Return a delivery that was read `with_endpoint_url`, with its endpoint if the business has several."""
-    attempts = delivery.attempts_made + delivery.manual_attempts
-    made = counted(attempts, "attempt") if attempts else "Not sent yet"
+    count = delivery.attempts_count
+    made = counted(count, "attempt") if count else "Not sent yet"
     endpoint = endpoint_name(delivery)
     return RelatedObject(
         icon="bolt",

@@ -15,6 +15,7 @@ from dashboard.transactions.related import refund_link, transaction_link
 from dashboard.ui import payer_links
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import BAD, GOOD, NEW, WAIT, Moment
+from dashboard.webhooks.delivery_rows import last_attempt_of
 from dashboard.webhooks.endpoint_health import state_of
 from dashboard.webhooks.own_endpoints import address_of
 from kit.db import clock
@@ -86,10 +87,12 @@ class DeliveryDetail:
 
 @dataclass(frozen=True, slots=True)
 class NextAttempt:
-    number: int
-    of: int  # automatic attempts
+    number: int  # manual attempts count too
+    last: int  # number of the last automatic attempt
     at: datetime
     is_running: bool
+    is_manual: bool
+    planned_at: datetime | None  # of the automatic attempt that follows a manual one
 
 
 def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
@@ -100,7 +103,7 @@ def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
     return DeliveryDetail(
         delivery=delivery,
         timeline=_timeline(delivery, attempts),
-        headers=_headers(delivery, endpoint, number=1 if delivery.is_test else len(attempts) + 1),
+        headers=_headers(delivery, endpoint, number=1 if delivery.is_test else delivery.attempts_count + 1),
         body=_indented(delivery.body, membership),
         exact_body=delivery.body
         if payer_links.text_shown_to(membership, delivery.body) == delivery.body
@@ -108,7 +111,7 @@ def detail_of(delivery: Delivery, *, membership: Membership) -> DeliveryDetail:
         url=endpoint.url if endpoint else "",
         subject=_subject_link(subject, transaction) if subject else None,
         related=list(_related(subject, transaction, endpoint)),
-        next_attempt=_next_attempt(delivery, attempts),
+        next_attempt=_next_attempt(delivery),
         attempts_count=len(attempts),
         last_response=bytes(attempts[-1].excerpt).decode(errors="replace") if attempts else "",
         is_replayable=is_replayable(delivery, now=clock.now())
@@ -175,12 +178,17 @@ def _related(
         )
 
 
-def _next_attempt(delivery: Delivery, attempts: Sequence[Attempt]) -> NextAttempt | None:
+def _next_attempt(delivery: Delivery) -> NextAttempt | None:
     if delivery.state != State.WAITING or delivery.next_attempt_at is None:
         return None
-    planned = 0 if delivery.is_manual else len(delays_of(settings.WEBHOOK_RETRY_DELAYS))
-    is_running = delivery.lease_token is not None
-    return NextAttempt(len(attempts) + 1, planned, delivery.next_attempt_at, is_running)
+    return NextAttempt(
+        number=delivery.attempts_count + 1,
+        last=last_attempt_of(delivery),
+        at=delivery.next_attempt_at,
+        is_running=delivery.lease_token is not None,
+        is_manual=delivery.is_manual,
+        planned_at=delivery.planned_at,
+    )
 
 
 def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:
@@ -195,7 +203,7 @@ def _timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> list[Moment]:
         is_advanced = attempt.number in advanced
         moments.append(_attempt_moment(attempt, previous, automatic=automatic, is_advanced=is_advanced))
         previous = attempt
-    moments.extend(_planned(delivery, attempts))
+    moments.extend(_planned(delivery))
     return moments
 
 
@@ -240,13 +248,13 @@ def _actual_delay(attempt: Attempt, previous: Attempt, *, automatic: int, is_adv
     return f"Sent {in_words(waited, parts=2)} after the previous attempt (planned: {planned}).{advanced}"
 
 
-def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment]:
+def _planned(delivery: Delivery) -> Iterator[Moment]:
     if delivery.state == State.HELD:
         text = "The endpoint is disabled. The event is sent when the endpoint is re-enabled, or dropped after seven days."
         yield Moment(at=delivery.created_at, title="Held", text=text, is_planned=True, mark=WAIT)
     if delivery.state != State.WAITING or delivery.next_attempt_at is None:
         return
-    number = len(attempts) + 1
+    number = delivery.attempts_count + 1
     if delivery.lease_token is not None:
         yield Moment(
             at=delivery.next_attempt_at, title=f"Attempt {number} in progress", is_planned=True, mark=WAIT
@@ -259,12 +267,15 @@ def _planned(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Moment
 
 
 def later_attempts(delivery: Delivery) -> list[tuple[int, str]]:
-    """Return the attempts after the next one, each with the range of its delay after the previous one."""
+    """Return the automatic attempts after the next one, each with the range of its delay after the previous one.
+
+    They are numbered as `Delivery.attempts_count` counts: with the manual ones.
+    """
     delays = delays_of(settings.WEBHOOK_RETRY_DELAYS)
     if delivery.state != State.WAITING or delivery.is_manual:
         return []
     return [
-        (number, delay_range(delays[number - 1]))
+        (number + delivery.manual_attempts, delay_range(delays[number - 1]))
         for number in range(delivery.attempts_made + 2, len(delays) + 1)
     ]
 

@@ -29,12 +29,11 @@ class DeliveryRow:
 
     @property
     def attempts(self) -> str:
-        """Return the number of attempts, of those planned if another one follows."""
+        """Return the number of attempts, and of how many if an automatic one follows."""
         delivery = self.delivery
-        count = delivery.attempts_made + delivery.manual_attempts
         if delivery.state == Delivery.State.WAITING and not delivery.is_manual:
-            return f"{delivery.attempts_made} of {len(delays_of(settings.WEBHOOK_RETRY_DELAYS))}"
-        return str(count)
+            return f"{delivery.attempts_count} of {last_attempt_of(delivery)}"
+        return str(delivery.attempts_count)
 
     @property
     def selection(self) -> str:
@@ -42,7 +41,12 @@ class DeliveryRow:
         delivery = self.delivery
         if not delivery.is_resendable(at=clock.now()) or delivery.is_test:
             return ""
-        return f"{delivery.pk}.{delivery.attempts_made + delivery.manual_attempts}"
+        return f"{delivery.pk}.{delivery.attempts_count}"
+
+
+def last_attempt_of(delivery: Delivery) -> int:
+    """Return the number of the last automatic attempt. Manual attempts are counted, but take none of the automatic ones."""
+    return len(delays_of(settings.WEBHOOK_RETRY_DELAYS)) + delivery.manual_attempts
 
 
 def selected(values: Sequence[str]) -> dict[UUID, int]:

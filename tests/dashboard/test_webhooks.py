@@ -31,6 +31,10 @@ def shown_key(answer):
     return found and found[1]
 
 
+def text_of(answer):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", answer.content.decode()))
+
+
 class TestSettings:
     def test_show_a_new_key_once(self, browser, ada):
         first = browser.post(WEBHOOKS, SETTINGS)
@@ -169,6 +173,24 @@ class TestDelivery:
         assert "X-Service-Idempotency-Key: " + str(delivery.pk) in shown
         assert "If it fails, attempt 3 follows after 1 minute to 3 minutes" in shown
         assert Audit(shown).findings == []
+
+    def test_counts_manual_attempts_in_every_number(self, browser, ada, now):
+        delivery = make_delivery(make_endpoint(business=ada.business), at=now)
+        address = f"{WEBHOOKS}deliveries/{delivery.pk}/"
+        record(acquire(at=now + timedelta(seconds=1)), FAILED, at=now)
+
+        browser.post(f"{address}replay/")
+        resent = text_of(browser.get(address))
+        record(acquire(at=now + timedelta(minutes=1)), FAILED, at=now)
+        failed, listed = text_of(browser.get(address)), text_of(browser.get(f"{WEBHOOKS}deliveries/"))
+
+        assert "Attempt 2 (manual)" in resent
+        assert "If it fails, attempt 3 of 9 follows" in resent
+        assert "Attempt 3 of 9" in failed
+        assert "If it fails, attempt 4 follows after 1 minute to 3 minutes." in failed
+        assert "Automatic retries stop after attempt 9." in failed
+        assert "X-Service-Attempt: 3" in failed
+        assert "2 of 9" in listed
 
     def test_refreshes_only_while_attempts_are_planned(self, browser, ada, now):
         delivery = make_delivery(make_endpoint(business=ada.business), at=now)

@@ -71,7 +71,7 @@ def make_attempt_due(
         actor=actor,
         business=delivery.business,
         target=target,
-        after={"attempt": delivery.attempts_made + delivery.manual_attempts + 1},
+        after={"attempt": delivery.attempts_count + 1},
         now=now,
     )
     return now
