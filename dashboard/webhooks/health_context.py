@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django_htmx.http import HttpResponseClientRefresh
 
 from dashboard.webhooks.delivery_rows import DeliveryRow, rows_of
 from dashboard.webhooks.endpoint_health import changes_before, health_of, state_of
@@ -18,10 +19,16 @@ RECENT = 4
 
 
 def progress_part(request: HttpRequest, business: Business) -> HttpResponse | None:
-    """Return the part of the page that polls for the progress of a resend, if that is what is requested."""
+    """Return the part of the page that polls for the progress of a resend, if that is what is requested.
+
+    Once every delivery is answered, the whole page reloads: its figures and rows are older than the answers.
+    """
     if request.headers.get("HX-Request") != "true":
         return None
-    return render(request, "dashboard/webhooks/_progress.html", progress_context(request, business))
+    context = progress_context(request, business)
+    if context and context["progress"].is_over:
+        return HttpResponseClientRefresh()
+    return render(request, "dashboard/webhooks/_progress.html", context)
 
 
 def progress_context(request: HttpRequest, business: Business) -> dict[str, Any]:

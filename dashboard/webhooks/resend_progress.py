@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -40,6 +41,21 @@ class ResendProgress:
     @property
     def is_over(self) -> bool:
         return not self.waiting
+
+    @property
+    def segments(self) -> list[tuple[str, str, str]]:
+        """Return the parts of the meter: the style, left edge and width of each, in per cent of the meter.
+
+        >>> ResendProgress(total=4, waiting=1, delivered=2).segments
+        [('good', '0%', '50%'), ('bad', '50%', '25%'), ('', '75%', '25%')]
+        """
+        counts = (("good", self.delivered), ("bad", self.failed), ("", self.waiting))
+        begins = accumulate((count for _, count in counts), initial=0)
+        return [
+            (style, f"{begin * 100 / self.total:.4g}%", f"{count * 100 / self.total:.4g}%")
+            for (style, count), begin in zip(counts, begins, strict=False)
+            if count
+        ]
 
 
 def query_of(resent_at: datetime) -> str:
