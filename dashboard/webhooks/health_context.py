@@ -11,6 +11,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from dashboard.webhooks.delivery_rows import DeliveryRow, rows_of
 from dashboard.webhooks.endpoint_health import changes_before, health_of, state_of
+from dashboard.webhooks.own_endpoints import form_address_of
 from dashboard.webhooks.resend_progress import progress_of
 from merchants.models import Business
 from webhooks.models import Delivery, Endpoint
@@ -53,4 +54,5 @@ def health_context(endpoint: Endpoint, *, is_only: bool) -> dict[str, Any]:
         "state_name": name,
         "changes": changes_before(health.outage, endpoint) if health.outage else [],
         "named": "" if is_only else str(endpoint.public_id),
+        "form_address": form_address_of(endpoint),
     }

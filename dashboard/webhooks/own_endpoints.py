@@ -57,3 +57,10 @@ def address_of(endpoint: Endpoint) -> str:
 def settings_address_of(endpoint: Endpoint) -> str:
     """Return the address of the page with an endpoint's settings. Only the first one has a page for them alone."""
     return reverse("dashboard-webhooks") if endpoint.is_first else address_of(endpoint)
+
+
+def form_address_of(endpoint: Endpoint) -> str:
+    """Return the address of the form with an endpoint's URL."""
+    if endpoint.is_first:
+        return reverse("dashboard-webhooks")
+    return reverse("dashboard-edit-endpoint", args=[endpoint.public_id])
