@@ -506,6 +506,9 @@ class Attempt(models.Model):
     explanation = FreeTextField(max_length=255, blank=True)  # the same in a sentence
     excerpt = FreeBytesField(max_length=2048, blank=True)  # the first bytes of the response body
 
+    # Milliseconds until the response. Null without one: a refused connection says nothing about an endpoint's speed.
+    RESPONSE_MS: ClassVar = Case(When(status__isnull=False, then=F("total_ms")))
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["delivery", "number"], name="one_attempt_per_number"),

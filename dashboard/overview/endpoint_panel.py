@@ -23,7 +23,8 @@ GOOD, BAD = "good", "bad"
 
 State = Delivery.State
 UNDELIVERED = (State.WAITING, State.HELD, State.DEAD)
-Made = tuple[datetime, str, float]  # when an attempt started, its error, and its milliseconds
+# When an attempt started, its error, and its milliseconds until the response; None without one.
+Made = tuple[datetime, str, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ def columns(business: Business, *, now: datetime) -> dict[str, Any]:
 def panel_of(business: Business, row: Mapping[str, Any], *, now: datetime) -> EndpointPanel:
     """Return the panel of a row with `columns`. Reads a bounded number of attempts."""
     made = _attempts_of(business, since=now - HOURS * HOUR) if row["endpoint_url"] else []
+    times = [ms for *_, ms in made if ms is not None]
     return EndpointPanel(
         url=row["endpoint_url"],
         is_enabled=row["endpoint_enabled"],
@@ -91,7 +93,7 @@ def panel_of(business: Business, row: Mapping[str, Any], *, now: datetime) -> En
         hours=_hours(made, now=now),
         delivered=sum(not error for _, error, _ in made),
         attempts=len(made),
-        median_ms=median(ms for _, _, ms in made) if made else None,
+        median_ms=median(times) if times else None,
         waiting=row["waiting_count"],
         held=row["held_count"],
         dead=row["dead_count"],
@@ -107,7 +109,7 @@ def _attempts_of(business: Business, *, since: datetime) -> list[Made]:
     mine: QuerySet[Delivery] = Delivery.objects.without_tests().filter(business=business)
     newest = mine.filter(created_at__gte=since).order_by("-created_at")[:NEWEST]
     made = Attempt.objects.filter(delivery__in=newest.values("pk"), started_at__gte=since)
-    return list(made.values_list("started_at", "error", "total_ms"))
+    return list(made.values_list("started_at", "error", Attempt.RESPONSE_MS))
 
 
 def _failing_since(made: Sequence[Made], row: Mapping[str, Any]) -> datetime | None:

@@ -31,9 +31,8 @@ MOST_CHANGES = 3
 BEFORE = timedelta(days=1)  # before an outage, in which changes of settings are shown
 State = Delivery.State
 STATE_NAMES = {"off": "Off", "failing": "Failing", "untried": "Not tried yet", "healthy": "Healthy"}
-Made = tuple[
-    UUID, datetime, str, float
-]  # the delivery of an attempt, its start, its error, and its milliseconds
+# The delivery of an attempt, its start, its error, and its milliseconds until the response; None without one.
+Made = tuple[UUID, datetime, str, float | None]
 OPEN_STATES = (State.WAITING, State.HELD, State.DEAD)
 
 
@@ -67,7 +66,7 @@ class Health:
     response_time: HourChart
     delivered: int  # attempts
     failed: int  # attempts
-    median_ms: float | None
+    median_ms: float | None  # of the attempts that got a response
     p95_ms: float | None
     is_sample: bool  # there were more deliveries than were counted
     change: Change  # of the rate, since the 24 hours before
@@ -161,10 +160,11 @@ def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
     counts: Counter[tuple[int, bool]] = Counter()
     times: dict[int, list[float]] = defaultdict(list)
     made, before = _attempts_at(mine, begin)
-    for _, started_at, error, total_ms in made:
+    for _, started_at, error, response_ms in made:
         hour = hour_of(started_at, begin)
         counts[hour, not error] += 1
-        times[hour].append(total_ms)
+        if response_ms is not None:
+            times[hour].append(response_ms)
     everything = [each for hour in times.values() for each in hour]
     delivered, failed = ([counts[hour, good] for hour in range(HOURS)] for good in (True, False))
     still_open = list(
@@ -181,7 +181,7 @@ def health_of(endpoint: Endpoint, *, now: datetime) -> Health:
         p95_ms=p95(everything) if everything else None,
         is_sample=len({delivery for delivery, *_ in made}) == NEWEST,
         change=change_of_rate(_rate_of(made), _rate_of(before)),
-        median_change=_change_of_median(everything, [total_ms for *_, total_ms in before]),
+        median_change=_change_of_median(everything, [ms for *_, ms in before if ms is not None]),
         next_at=min((at for state, at, _ in still_open if state == State.WAITING and at), default=None),
         stopped_at=max((at for state, _, at in still_open if state == State.DEAD), default=None),
     )
@@ -193,7 +193,7 @@ def _attempts_at(mine: DeliveryQuerySet, begin: datetime) -> tuple[list[Made], l
     parts = [
         Attempt.objects.filter(
             delivery__in=mine.filter(created).order_by("-created_at")[:NEWEST].values("pk")
-        ).values_list(Value(is_before), "delivery", "started_at", "error", "total_ms")
+        ).values_list(Value(is_before), "delivery", "started_at", "error", Attempt.RESPONSE_MS)
         for is_before, created in ((False, lately), (True, earlier))
     ]
     made: list[Made] = []

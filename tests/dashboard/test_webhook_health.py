@@ -43,7 +43,7 @@ def change_url(browser, url="http://127.0.0.1:9/another"):
 
 
 def attempted(delivery, *, at, total_ms):
-    Attempt.objects.create(delivery=delivery, number=1, started_at=at, total_ms=total_ms, status=200)
+    return Attempt.objects.create(delivery=delivery, number=1, started_at=at, total_ms=total_ms, status=200)
 
 
 class TestState:
@@ -88,7 +88,10 @@ class TestState:
         endpoint = make_endpoint(business=ada.business)
         make_deliveries(endpoint, 3, at=now - timedelta(hours=1))
         record(acquire(at=now), FAILED, at=now)
-        assert "Retry all 3 now" in shown(browser)
+        page = browser.get(HEALTH).content.decode()
+        assert "Retry all 3 now" in page
+        assert f'<a href="{WEBHOOKS}">Change URL</a>' in page
+        assert re.findall(r'button--primary"[^>]*>([^<]+)<', page) == ["Send test event"]
 
         answer = browser.post(f"{WEBHOOKS}replay/", {"state": "waiting"}, follow=True)
 
@@ -109,7 +112,11 @@ class TestState:
         assert "data-poll" in part
         assert "<html" not in part
 
+        assert "Show the figures now" in part
+        assert '<rect class="is-good" x="0%" width="33.33%"/>' in part
+
         record([last], DELIVERED, at=now)
+        assert browser.get(address, headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
         assert "3 of 3 answered: 2 delivered, 1 failed" in shown(browser, address)
         assert "data-poll" not in browser.get(address).content.decode()
 
@@ -155,6 +162,17 @@ class TestState:
         change = browser.get(HEALTH).context["health"].median_change
 
         assert change == Change("↑ 25 ms", "down", "from 20 ms")
+
+    def test_counts_the_response_time_of_answers_only(self, browser, ada, now):
+        endpoint = make_endpoint(business=ada.business)
+        attempted(make_delivery(endpoint, at=now), at=now, total_ms=40)
+        refused = attempted(make_delivery(endpoint, at=now), at=now, total_ms=1)
+        Attempt.objects.filter(pk=refused.pk).update(status=None, error="connection_refused")
+
+        health = browser.get(HEALTH).context["health"]
+
+        assert (health.median_ms, health.p95_ms) == (40, 40)
+        assert (health.delivered, health.failed) == (1, 1)
 
     def test_of_a_failing_endpoint_is_compared_too(self, browser, ada, now):
         endpoint = make_endpoint(business=ada.business)
@@ -318,6 +336,8 @@ class TestList:
 
         assert len(answer.context["rows"]) == 1
         assert {tab.name: tab.is_here for tab in answer.context["tabs"]}["Stopped"]
+        assert '<p class="muted">The last automatic attempt failed. Resend' in answer.content.decode()
+        assert 'title="Your endpoint is off. Events are sent once' in answer.content.decode()
         addresses = re.findall(r'href="\?([^"]*)"', unescape(answer.content.decode()))
         assert {"state": ["held"], "event": ["payment.success"]} in map(parse_qs, addresses)
         assert '<input type="hidden" name="state" value="dead">' in answer.content.decode()
