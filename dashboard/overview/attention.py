@@ -181,7 +181,7 @@ def _deliveries(webhook: EndpointPanel) -> Iterator[Item]:
             what="Your endpoint has been failing since",
             since=webhook.failing_since,
             why=_undelivered(webhook),
-            address=reverse("dashboard-webhook-health"),
+            address=reverse("dashboard-deliveries"),
             action="View deliveries",
         )
     elif webhook.dead:

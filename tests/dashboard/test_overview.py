@@ -140,7 +140,7 @@ def attempted(delivery, at, *, number=1, error="", ms=10.0):
         number=number,
         started_at=at,
         total_ms=ms,
-        status=500 if error else 200,
+        status=None if error == "timeout" else 500 if error else 200,
         error=error,
         explanation="",
     )
@@ -182,10 +182,10 @@ class TestWebhook:
 
         health = overview(browser).webhook
 
-        assert (health.delivered, health.attempts, health.median_ms) == (3, 4, 250)
+        assert (health.delivered, health.attempts, health.median_ms) == (3, 4, 200)
         assert list(health.hours.values()) == ["good", "bad", "good"]
         assert "3 of 4 attempts" in page(browser)
-        assert "250 ms" in page(browser)
+        assert "200 ms" in page(browser)
         assert 'aria-label="Attempts by hour, last 24 hours: 1 of 3 hours with failures"' in page(browser)
 
     def test_is_healthy_after_an_attempt_that_succeeded(self, browser, ada, now):
@@ -237,6 +237,7 @@ class TestAttention:
         first, second = overview(browser).attention
 
         assert (first.what, first.since) == ("Your endpoint has been failing since", began)
+        assert (first.action, first.address) == ("View deliveries", "/dashboard/webhooks/deliveries/")
         assert first.why == "2 deliveries are retrying, 1 delivery has stopped."
         assert "matches no open payment" in second.what
         assert "failing since <time" in page(browser)
