@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -58,10 +59,13 @@ def delivery_page(request: HttpRequest, membership: Membership, delivery_id: UUI
     """Show a delivery. While an attempt is scheduled or in progress, the page polls for the part that changes."""
     delivery = _own(membership, delivery_id)
     is_part = request.headers.get("HX-Request") == "true"
+    detail = detail_of(delivery, membership=membership)
     context = {
         "membership": membership,
-        "detail": detail_of(delivery, membership=membership),
+        "detail": detail,
         "later": later_attempts(delivery),
+        "offers_retry": settings.SANDBOX and detail.is_live and membership.may["try_flows"],
+        "offers_resend": detail.is_replayable and membership.may["replay_webhooks"],
         "is_part": is_part,
     }
     template = "dashboard/webhooks/_detail.html" if is_part else "dashboard/webhooks/delivery.html"

@@ -192,6 +192,17 @@ class TestDelivery:
         assert "X-Service-Attempt: 3" in failed
         assert "2 of 9" in listed
 
+    def test_says_how_to_retry_and_to_resend_where_both_are_offered(self, browser, ada, now):
+        delivery = make_delivery(make_endpoint(business=ada.business), at=now)
+        address = f"{WEBHOOKS}deliveries/{delivery.pk}/"
+        record(acquire(at=now + timedelta(seconds=1)), FAILED, at=now)
+
+        both = text_of(browser.get(address))
+        browser.post(f"{address}replay/")
+
+        assert "Retry now makes attempt 2 at once. Resend makes an extra attempt" in both
+        assert "Resend makes an extra attempt" not in text_of(browser.get(address))
+
     def test_refreshes_only_while_attempts_are_planned(self, browser, ada, now):
         delivery = make_delivery(make_endpoint(business=ada.business), at=now)
         address = f"{WEBHOOKS}deliveries/{delivery.pk}/"
