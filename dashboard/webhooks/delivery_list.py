@@ -119,6 +119,11 @@ def _endpoint_name(endpoint: Endpoint, hosts: Counter[str]) -> str:
 
 
 TABS = (State.WAITING, State.DELIVERED, State.HELD, State.DEAD, State.SKIPPED)
+HINTS = {
+    State.HELD: "Your endpoint is off. Events are sent once it is on again, and skipped after 7 days.",
+    State.DEAD: "The last automatic attempt failed. Resend the events when your server is ready.",
+    State.SKIPPED: "Not sent: you had unsubscribed from the event, or it was held for more than 7 days.",
+}
 
 DELIVERIES = ListSpec(
     name="deliveries",
@@ -127,7 +132,10 @@ DELIVERIES = ListSpec(
     export="dashboard-deliveries-export",
     tabs=(
         TabSpec("all", "All", {}),
-        *(TabSpec(state, Delivery.STATE_NAMES[state], {"state": state}) for state in TABS),
+        *(
+            TabSpec(state, Delivery.STATE_NAMES[state], {"state": state}, HINTS.get(state, ""))
+            for state in TABS
+        ),
     ),
     chips=(
         DAYS,

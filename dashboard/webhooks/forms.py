@@ -163,7 +163,9 @@ class ReplayForm(PageForm):
     """A range of deliveries to resend. Times are in the active time zone; a day stands for all of it."""
 
     state = forms.ChoiceField(
-        choices=[(state, Delivery.STATE_NAMES[state]) for state in REPLAYABLE], initial=Delivery.State.DEAD
+        choices=[(state, Delivery.STATE_NAMES[state]) for state in REPLAYABLE],
+        initial=Delivery.State.DEAD,
+        help_text="Stopped: the last automatic attempt failed. Held: the endpoint is off.",
     )
     since = forms.DateTimeField(label="From", required=False)
     until = forms.DateTimeField(label="To", required=False)

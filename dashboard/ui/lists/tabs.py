@@ -18,6 +18,7 @@ class TabSpec:
     name: str  # of its count
     label: str
     sets: Mapping[str, str]
+    hint: str = ""  # what its rows have in common, if the label doesn't say it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Tab:
     address: str
     count: Count | int | None = None
     is_here: bool = False
+    hint: str = ""
 
     @property
     def shown_count(self) -> str:
@@ -45,6 +47,7 @@ def tabs_of(specs: Iterable[TabSpec], query: QueryDict, counts: Mapping[str, Cou
             address=address_with(query, **{name: spec.sets.get(name, "") for name in parameters}),
             count=counts.get(spec.name),
             is_here=all(spec.sets.get(name, "") == value for name, value in here.items()),
+            hint=spec.hint,
         )
         for spec in specs
     ]
