@@ -66,7 +66,7 @@ class LinkForm(PageForm):
     max_uses = WholeNumberField(
         required=False,
         label="Maximum uses",
-        help_text="How many payments may succeed. Leave it empty for no limit.",
+        help_text="How many payments may succeed in total, of any quantity. Leave it empty for no limit.",
     )
     expires_at = MomentField(
         required=False,
@@ -204,7 +204,7 @@ class NewLinkForm(LinkForm):
     quantity_max = WholeNumberField(
         required=False,
         label="Maximum quantity",
-        help_text="Payers choose how many they pay for, up to this number. Up to 100.",
+        help_text="How many a payer may buy in one payment, from 1 to 100. Maximum uses limits the payments.",
     )
     amount_min = AmountField(required=False, label="Smallest amount")
     amount_max = AmountField(required=False, label="Largest amount")
