@@ -14,6 +14,7 @@ from dashboard.ui.timeline import BAD, GOOD, NEW, Moment
 from kit import banks
 from kit.money.money import money as format_money
 from payments.models import Beneficiary, Transaction
+from payments.rules.status_names import UNAPPLIED_REASONS
 from payments.services.payouts import beneficiaries
 from payments.services.payouts.beneficiaries import Verified
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
@@ -23,15 +24,6 @@ from virtual_accounts.models import Transfer, UnappliedMoney
 from webhooks.models import Delivery
 
 Reason = Transfer.Reason
-
-WHY = {
-    Reason.MISMATCH: "The amount didn't match the payment, which failed.",
-    Reason.LATE: "The payment had ended before the transfer arrived.",
-    Reason.SECOND: "The payment had already been paid.",
-    Reason.INACTIVE: "The account was deactivated before the transfer arrived.",
-    Reason.OTHER_CURRENCY: "The account accepts another currency.",
-    Reason.ASSIGNED: "It was sent to an unknown account number, and was found to be yours.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +47,7 @@ def detail_of(money: UnappliedMoney) -> dict[str, Any]:
     return {
         "money": money,
         "transfer": transfer,
-        "why": WHY[Reason(transfer.reason)],
+        "why": UNAPPLIED_REASONS[transfer.reason],
         "difference": money.amount - transfer.session.expected_amount if transfer.session else 0,
         "sender_bank": banks.name_of(transfer.sender_bank_code) or transfer.sender_bank_code,
         "is_sender_known": sender_of(transfer) is not None,
@@ -96,7 +88,7 @@ def _moments(money: UnappliedMoney, payout: Transaction | None) -> Iterator[Mome
     yield Moment(
         at=transfer.received_at,
         title=f"{amount} received",
-        text=WHY[Reason(transfer.reason)],
+        text=UNAPPLIED_REASONS[transfer.reason],
         mark=BAD if transfer.reason == Reason.MISMATCH else NEW,
     )
     if money.decided_at:

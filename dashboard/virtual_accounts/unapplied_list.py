@@ -19,27 +19,17 @@ from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
 from merchants.models import Business
-from payments.rules.status_names import unapplied_name
+from payments.rules.status_names import UNAPPLIED_SHORT_REASONS, unapplied_name
 from payments.services.transfers import awaited_returns
-from virtual_accounts.models import AWAITS_APPROVAL, Transfer, UnappliedMoney, UnappliedMoneyQuerySet
+from virtual_accounts.models import AWAITS_APPROVAL, UnappliedMoney, UnappliedMoneyQuerySet
 from virtual_accounts.services import unapplied_queries
 
-Reason = Transfer.Reason
 STATES = [
     UnappliedMoney.State.OPEN,
     AWAITS_APPROVAL,  # a return that another member has yet to approve has not been made
     UnappliedMoney.State.RETURNED,
     UnappliedMoney.State.CREDITED,
 ]
-# In lists. Each is the second line of a status.
-SHORT_REASONS = {
-    Reason.MISMATCH: "Wrong amount",
-    Reason.LATE: "Too late",
-    Reason.SECOND: "Already paid",
-    Reason.INACTIVE: "Account deactivated",
-    Reason.OTHER_CURRENCY: "Wrong currency",
-    Reason.ASSIGNED: "Assigned later",
-}
 
 
 class UnappliedFilter(ListRows, PeriodFilter):
@@ -49,7 +39,7 @@ class UnappliedFilter(ListRows, PeriodFilter):
     state = forms.ChoiceField(
         required=False, choices=choices([(str(state), unapplied_name(state)) for state in STATES])
     )
-    reason = forms.ChoiceField(required=False, choices=choices([*SHORT_REASONS.items()]))
+    reason = forms.ChoiceField(required=False, choices=choices([*UNAPPLIED_SHORT_REASONS.items()]))
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -18,17 +18,18 @@ from dashboard.memberships import Membership, members_form, members_page
 from dashboard.ui.lists.lists import list_response
 from dashboard.virtual_accounts.unapplied_detail import detail_of, receiver_of
 from dashboard.virtual_accounts.unapplied_forms import ACCEPT, CREDIT, RETURN, forms_of
-from dashboard.virtual_accounts.unapplied_list import SHORT_REASONS, UNAPPLIED, UnappliedFilter
+from dashboard.virtual_accounts.unapplied_list import UNAPPLIED, UnappliedFilter
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money.money import money as format_money
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.models import Transaction
+from payments.rules.status_names import UNAPPLIED_SHORT_REASONS
 from payments.services.payouts.makers import Maker
 from payments.services.transfers import awaited_returns
 from payments.services.transfers import unapplied_decisions as decisions
-from virtual_accounts.models import Transfer, UnappliedMoney
+from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
 
 DECIDE = {
@@ -45,7 +46,7 @@ def unapplied_page(request: HttpRequest, membership: Membership) -> HttpResponse
 
     def with_reasons(context: dict[str, Any]) -> dict[str, Any]:
         found = awaited_returns.mark(context["page"].rows)
-        return {"rows": [(each, SHORT_REASONS[Transfer.Reason(each.transfer.reason)]) for each in found]}
+        return {"rows": [(each, UNAPPLIED_SHORT_REASONS[each.transfer.reason]) for each in found]}
 
     template = "dashboard/virtual_accounts/unapplied.html"
     return list_response(

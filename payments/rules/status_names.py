@@ -29,6 +29,23 @@ LINK_NAMES = {"active": "Active", "used_up": "Used up", "inactive": "Inactive", 
 UNAPPLIED_NAMES = {"open": "Needs review", "returned": "Returned", "credited": "Credited"}
 # Which statuses its states look like. A return that another member has yet to approve is `approval` on pages.
 UNAPPLIED_STYLES = {"open": "needs_review", "returned": "reversed", "credited": "done", "approval": "pending"}
+# Why a transfer is unapplied, and the same in lists, by `virtual_accounts.models.Transfer.Reason`.
+UNAPPLIED_REASONS = {
+    "mismatch": "The amount didn't match the payment, which failed.",
+    "late": "The payment had ended before the transfer arrived.",
+    "second": "The payment had already been paid.",
+    "inactive": "The account was deactivated before the transfer arrived.",
+    "other_currency": "The account accepts another currency.",
+    "assigned": "It was sent to an unknown account number, and was assigned to this account later.",
+}
+UNAPPLIED_SHORT_REASONS = {
+    "mismatch": "Wrong amount",
+    "late": "Too late",
+    "second": "Already paid",
+    "inactive": "Account deactivated",
+    "other_currency": "Wrong currency",
+    "assigned": "Assigned later",
+}
 # Failures with a name of their own, by response code.
 FAILURE_NAMES = {"20013": STATUS_NAMES["mismatch"], "20068": STATUS_NAMES["expired"]}
 # The API's summaries that pages say in other words.

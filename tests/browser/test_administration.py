@@ -123,8 +123,9 @@ class TestStaff:
         with page.expect_navigation():
             page.locator("#result_list tbody th a").first.click()
 
-        credit = page.locator("form", has=page.get_by_role("button", name="Credit business"))
+        credit = page.locator("form", has=page.get_by_role("button", name="Review credit"))
         credit.get_by_label("Reason").fill("The customer pays the rest in cash")
+        press(page, "Review credit")
         press(page, "Credit business")
 
         expect(page.get_by_text("The customer pays the rest in cash").first).to_be_visible()

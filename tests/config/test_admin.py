@@ -674,6 +674,50 @@ class TestUnappliedMoney:
         )  # fmt: skip
         assert "This money was already " in self.decide(staff, late_money, "return", reason="Again.")
 
+    def test_says_why_it_is_open_and_for_which_payment(self, staff, late_money):
+        payment = Transaction.objects.get(reference="transfer-1")
+
+        listed = words(staff.get(page(UnappliedMoney)))
+        shown = words(staff.get(page(UnappliedMoney, "change", late_money.pk)))
+
+        assert "Already paid" in listed
+        assert "The payment had already been paid." in shown
+        assert f'href="{page(Transaction, "change", payment.pk)}">transfer-1: ' in shown
+        assert "Is accepted" not in shown
+
+    @pytest.mark.parametrize(
+        ("what", "entered", "says"),
+        [
+            ("credit", {}, "The balance of <bdi>"),
+            (
+                "return",
+                {"account_number": "0123456789", "bank_code": "044"},
+                "account 0123456789 at Access Bank",
+            ),
+        ],
+    )
+    def test_is_reviewed_before_it_is_decided(self, staff, late_money, what, entered, says):
+        form = {"reason": "Theirs.", **entered}
+
+        review = self.decide(staff, late_money, what, _review="1", **form)
+
+        late_money.refresh_from_db()
+        assert late_money.is_open
+        assert says in review
+        assert "transfer-1: " in review
+        again = dict(re.findall(r'type="hidden" name="(?!csrf)([^"]+)" value="([^"]*)"', review))
+        assert again.items() >= form.items()
+        self.decide(staff, late_money, what, **again)
+        late_money.refresh_from_db()
+        assert (late_money.is_open, late_money.reason) == (False, "Theirs.")
+
+    def test_is_not_reviewed_once_decided(self, staff, late_money):
+        self.decide(staff, late_money, "credit", reason="Theirs.")
+
+        assert "This money was already " in self.decide(
+            staff, late_money, "credit", _review="1", reason="Again."
+        )
+
     def test_is_returned_to_a_named_account(self, staff, late_money):
         said = self.decide(
             staff, late_money, "return", reason="Not theirs.", account_number="0123456789", bank_code="044"
@@ -699,7 +743,7 @@ class TestUnappliedMoney:
         assert late_money.is_open
 
     def test_can_be_decided_by_staff_with_the_permission_only(self, view_only, late_money):
-        assert "Credit business" not in words(view_only.get(page(UnappliedMoney, "change", late_money.pk)))
+        assert "Review credit" not in words(view_only.get(page(UnappliedMoney, "change", late_money.pk)))
         for what in ("credit", "return"):
             answer = view_only.post(page(UnappliedMoney, what, late_money.pk), {"reason": "x"})
             assert answer.status_code == 403

@@ -98,9 +98,14 @@ def pages_of(model):
 
 
 def posts_of(form, chosen):
-    """Yield the forms to post: a card number in each field in turn, then in all of them, with each button."""
+    """Yield the forms to post: a card number in each field in turn, then in all of them, with each button.
+
+    The form of a review's page posts the same fields without the button that asks for the review.
+    """
     valid = {name: chosen.get(name, value) or VALID.get(name, "") for name, value in form["values"].items()}
-    for target, button, value in form["buttons"] or [(form["target"], "", "")]:
+    buttons = form["buttons"] or [(form["target"], "", "")]
+    reviewed = [(target, "", "") for target, button, _ in buttons if button == "_review"]
+    for target, button, value in [*buttons, *reviewed]:
         pressed = {button: value} if button else {}
         for name in sorted(form["typed"]):
             for number in (SPELLINGS[0], SPELLINGS[-1]):

@@ -9,12 +9,11 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from dashboard.tasks import index_search
-from dashboard.virtual_accounts.unapplied_detail import WHY
-from dashboard.virtual_accounts.unapplied_list import SHORT_REASONS
 from ledger.services import balances
 from merchants.models import AuditEntry
 from payments.models import PayoutControls, Transaction
 from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
+from payments.rules.status_names import UNAPPLIED_REASONS, UNAPPLIED_SHORT_REASONS
 from payments.services.transfers import unapplied_decisions
 from tests.addresses import is_asked
 from tests.dashboard.people import signed_in
@@ -103,7 +102,7 @@ class TestPage:
         assert "Customer agreed" in page
 
     def test_describes_every_reason(self):
-        assert set(WHY) == {reason for reason in Transfer.Reason if reason}
+        assert set(UNAPPLIED_REASONS) == {reason for reason in Transfer.Reason if reason}
 
     def test_is_listed_with_the_open_items(self, browser, money):
         assert f'href="{INBOX}{money.pk}/"' in browser.get(INBOX).content.decode()
@@ -500,7 +499,7 @@ class TestList:
 
         assert "Wrong amount" in page
         assert money.transfer.session.payment.reference in page
-        assert set(SHORT_REASONS) == set(WHY)
+        assert set(UNAPPLIED_SHORT_REASONS) == set(UNAPPLIED_REASONS)
 
     def test_counts_what_needs_review(self, browser, money):
         tabs = browser.get(f"{INBOX}?state=open").context["tabs"]
