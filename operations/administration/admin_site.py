@@ -53,6 +53,8 @@ TEST_CONNECTOR = AccessRule(writers=right(MAY_UNBLOCK), action="test the connect
 ASK_CONNECTOR = AccessRule(writers=right(MAY_UNBLOCK), action="query a connector about what is open")
 SIGN_OUT = AccessRule(writers=Who.STAFF, action="sign out", never_asks=ENDS_SESSION)
 
+NOT_STAFF = "The administration is for staff, and {} isn't staff. To open it, sign out in the account menu and sign in as staff."
+
 
 class Site(admin.AdminSite):
     """Django's admin site with our own sign-in and only our own pages.
@@ -197,8 +199,10 @@ class Site(admin.AdminSite):
         wanted = request.GET.get("next", "")
         there = wanted if is_safe_path(wanted) else reverse("admin:index")
         if isinstance(request.user, User):
-            # The user is signed in but not staff.
-            return redirect(there if self.has_permission(request) else "overview")
+            if self.has_permission(request):
+                return redirect(there)
+            messages.warning(request, NOT_STAFF.format(request.user.email))
+            return redirect("overview")
         return redirect(f"{reverse('sign-in')}?{urlencode({'next': there})}")
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:

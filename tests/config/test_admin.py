@@ -661,6 +661,17 @@ class TestUserPage:
         assert clerk.post(page(Group, "change", group.pk), {"name": "Mine", "reason": "x"}).status_code == 403
 
 
+class TestPeopleWhoAreNotStaff:
+    def test_are_told_so_and_keep_their_session(self, ada):
+        owner = MemberFactory(business=ada.business, user__email="ada@merchant.example").user
+
+        shown = signed_in(owner, client=Client()).get("/admin/", follow=True)
+
+        assert shown.redirect_chain[-1][0] == "/dashboard/"
+        assert "for staff, and ada@merchant.example isn&#x27;t staff" in words(shown)
+        assert "Sign out</button>" in words(shown)
+
+
 class TestUnappliedMoney:
     def decide(self, browser, money, what, **form):
         return words(browser.post(page(UnappliedMoney, what, money.pk), form, follow=True))
