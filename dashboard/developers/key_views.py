@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.developers.forms import NewKeyForm, RotateKeyForm
+from dashboard.developers.request_list import named
 from dashboard.memberships import Membership, members_form, members_page
 from dashboard.ui.lists.tabs import Tab
 from merchants.api import api_keys
@@ -101,7 +102,7 @@ def revoke_key_page(request: HttpRequest, membership: Membership, key_id: int) -
         context = {"membership": membership, "key": key, "title": "Revoke this key?"}
         return render(request, "dashboard/developers/revoke_key.html", context)
     api_keys.revoke_key(key=key, actor=person_acting(request), now=timezone.now())
-    messages.success(request, f"{key.public_id} was revoked.")
+    messages.success(request, f"{named(key)} was revoked.")
     return redirect("dashboard-developers")
 
 

@@ -38,7 +38,7 @@ class RequestFilter(ListRows, PeriodFilter):
         self.business = business
         listed = ApiKey.objects.filter(business=business).order_by("-created_at")
         self.keys = {each.public_id: each for each in listed.only("public_id", "name")[:MOST_KEYS]}
-        set_choices(self, "key", [("", "All"), *((each, _named(key)) for each, key in self.keys.items())])
+        set_choices(self, "key", [("", "All"), *((each, named(key)) for each, key in self.keys.items())])
 
     def sources(self, **instead: str) -> list[QuerySet[ApiRequest]]:
         wanted = {**self.cleaned_data, **instead}
@@ -88,7 +88,8 @@ class RequestFilter(ListRows, PeriodFilter):
 _ERRORS = Q(status__gte=400)  # the condition of the partial index
 
 
-def _named(key: ApiKey) -> str:
+def named(key: ApiKey) -> str:
+    """Return the name of a key with its public ID."""
     return f"{key.name} ({key.public_id})" if key.name else key.public_id
 
 

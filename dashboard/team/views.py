@@ -82,6 +82,7 @@ def _invite(request: HttpRequest, membership: Membership, form: InviteForm) -> H
         "membership": membership,
         "link": link,
         "email": offer.invitation.email,
+        "role": offer.invitation.get_role_display(),
         "expires_at": offer.invitation.expires_at,
         "was_mailed": send_invitation(offer.invitation, token=offer.mailed_token),
     }

@@ -62,6 +62,8 @@ class TestKeys:
         key = ApiKey.objects.get(name="Web shop")
         assert InProcessClient(Credentials(key.public_id, secret)).get("/api/banks").status_code == 200
         assert "no-store" in page["Cache-Control"]
+        assert "<bdi>Web shop</bdi>" in page.content.decode()
+        assert "<dt>Access</dt><dd>Full</dd>" in page.content.decode()
         assert Audit(page.content.decode()).findings == []
         assert secret not in developer.get(KEYS).content.decode()
         assert secret not in str(list(AuditEntry.objects.values()))
@@ -102,6 +104,13 @@ class TestKeys:
         assert f"{ada.public_id} was revoked." in developer.get(KEYS).content.decode()
         assert ada.public_id not in developer.get(KEYS).content.decode()
         assert "Revoked" in developer.get(f"{KEYS}?ended=yes").content.decode()
+
+    def test_are_named_when_they_are_revoked(self, developer, ada):
+        ApiKey.objects.filter(pk=ada.pk).update(name="Web shop")
+
+        page = developer.post(f"/dashboard/developers/keys/{ada.pk}/revoke/", follow=True)
+
+        assert f"Web shop ({ada.public_id}) was revoked." in page.content.decode()
 
     def test_of_others_are_not_found(self, developer, bisi):
         for act in ("rotate", "revoke"):

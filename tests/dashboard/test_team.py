@@ -70,6 +70,7 @@ class TestInvitation:
 
     def test_that_was_mailed_shows_no_second_link_at_first(self, owner, settings):
         page = owner.post(INVITE, {"email": "chidi@example.com", "role": "viewer"}).content.decode()
+        assert "Role: Viewer" in page
         assert page.index("<summary>If the email doesn\u2019t arrive</summary>") < page.index(
             'data-secret="invitation"'
         )
