@@ -177,6 +177,14 @@ class TestExport:
         assert 500.01 in numbers
         assert any(abs(number - 46349.40140335648) < 1e-8 for number in numbers)  # days since 1900
 
+    def test_is_offered_with_the_zone_of_its_times(self, browser, busy):
+        page = browser.get("/dashboard/payments/").content.decode()
+
+        assert (
+            "Times in the file are in UTC."
+            in page.partition("payments/export.xlsx")[2].partition("</details>")[0]
+        )
+
     def test_names_batch_and_settle_status_of_payments(self, browser, busy):
         head, rows = csv_rows(browser.get("/dashboard/payments/export.csv?status=success"))
         row = dict(zip(head, rows[0], strict=True))
