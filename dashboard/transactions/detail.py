@@ -21,6 +21,7 @@ from dashboard.transactions.payout_failures import Failure, failure_of
 from dashboard.transactions.related import (
     batch_of,
     disputes_of,
+    payout_day,
     related_objects,
     settlement_day,
     unapplied_of,
@@ -51,6 +52,7 @@ class Detail:
     unapplied: Sequence[UnappliedMoney]
     batch: SettlementBatch | None
     settles_on: date | None  # the day of the batch that a successful payment will be added to
+    paid_out_from: date | None  # the first day on which a schedule can pay it out to the business's bank
     notes: Sequence[Note]
     sender: Sender | None
     advice: Advice | None  # on a failed payment
@@ -120,6 +122,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
     refunds = [each for each in operations if each.kind == CardOperation.Kind.REFUND]
     unapplied, batch, disputes = unapplied_of(transaction), batch_of(transaction), disputes_of(transaction)
     checkout = details_of_checkout(transaction)
+    settles_on = None if batch else settlement_day(transaction)
     return Detail(
         transaction=transaction,
         figures=figures_of(transaction),
@@ -146,7 +149,8 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
         refunds=refunds,
         unapplied=unapplied,
         batch=batch,
-        settles_on=None if batch else settlement_day(transaction),
+        settles_on=settles_on,
+        paid_out_from=payout_day(transaction, settled_with=settles_on) if settles_on else None,
         notes=notes_on(transaction),
         sender=_sender(transaction),
         advice=_advice(transaction),

@@ -26,11 +26,12 @@ from payments.models import (
     CardOperation,
     PaymentLink,
     PayoutReturn,
+    SettlementAccount,
     SettlementBatch,
     SettlementItem,
     Transaction,
 )
-from payments.rules.business_days import business_day
+from payments.rules.business_days import begins_at, business_day, day_after
 from payments.rules.status_names import (
     LINK_NAMES,
     STATUS_NAMES,
@@ -39,6 +40,7 @@ from payments.rules.status_names import (
     status_name,
     unapplied_name,
 )
+from payments.services.settlement import payout_schedules
 from payments.services.transfers import awaited_returns
 from virtual_accounts.models import Session, Transfer, UnappliedMoney
 from webhooks.models import Delivery, event_name
@@ -66,6 +68,20 @@ def settlement_day(transaction: Transaction) -> date | None:
     if not is_payment or transaction.status != Transaction.Status.SUCCESS or not transaction.finished_at:
         return None
     return business_day(transaction.finished_at)
+
+
+def payout_day(transaction: Transaction, *, settled_with: date) -> date | None:
+    """Return the first day on which a schedule can pay out a payment that isn't in a batch; None without a schedule.
+
+    A batch is made after its business day has ended.
+    """
+    account = (
+        SettlementAccount.objects.paid_automatically()
+        .filter(business=transaction.business_id, currency=transaction.currency)
+        .first()
+    )
+    now = max(clock.now(), begins_at(day_after(settled_with)))
+    return payout_schedules.next_day(account, now=now) if account else None
 
 
 def unapplied_of(transaction: Transaction) -> list[UnappliedMoney]:

@@ -12,14 +12,16 @@ from django.utils import timezone
 from dashboard.models import Note
 from dashboard.tasks import index_search
 from merchants.models import AuditEntry
-from payments.models import Transaction
-from payments.rules.business_days import business_day
+from payments.models import Holiday, Transaction
+from payments.rules.business_days import business_day, day_after
 from payments.rules.dispute_words import Status as DisputeStatus
+from payments.rules.payout_days import next_payout_day
 from tests import orders
 from tests.developer_site.test_pages import Audit
 from tests.disputed import disputed, take
 from tests.factories import MemberFactory
 from tests.query_counts import at_most
+from tests.settlement_accounts import settlement_account
 from tests.settling import decide, settle
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
 from tests.unapplied import mismatched_money
@@ -313,6 +315,18 @@ class TestDetailPage:
         assert day in browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
         settle()
         assert day not in browser.get(f"{PAYMENTS}{payment.pk}/").content.decode()
+
+    def test_names_the_first_day_on_which_a_schedule_can_pay_it_out(self, browser, ada, now):
+        payment = captured_payment(business=ada.business, now=now)
+        tomorrow = day_after(business_day(now))
+        address = f"{PAYMENTS}{payment.pk}/"
+        assert "bank account from" not in browser.get(address).content.decode()
+        settlement_account(ada.business)
+
+        day = next_payout_day(tomorrow, None, Holiday.days_of("NGN", since=tomorrow))
+        with at_most(12):
+            page = browser.get(address).content.decode()
+        assert f", to your bank account from {day:%-d %b}" in page
 
     def test_names_no_settlement_of_what_is_not_settled(self, browser, ada, now):
         payment = authorised_payment(business=ada.business, now=now)
