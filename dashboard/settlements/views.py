@@ -21,7 +21,7 @@ from kit.files.tables import Table, amounts, attributes
 from ledger.services import balances
 from merchants.exports import FileType
 from payments.models import SettlementBatch, SettlementItem, Transaction
-from payments.services.settlement import batch_funds
+from payments.services.settlement import batch_funds, settlement_payouts
 from payments.services.settlement.batch_statements import table as statement_table
 
 Status = Transaction.SettleStatus
@@ -69,13 +69,17 @@ def settlement_page(request: HttpRequest, membership: Membership, batch_id: UUID
     batch = _own(membership, batch_id)
     page = page_of([_items(batch)], request.GET, order=BY_NUMBER, size=15)
     steps: list[Moment] = steps_of(batch)
+    paid_by = batch.payouts.filter(is_live=True).first()
     context = {
         "membership": membership,
         "batch": batch,
         "steps": steps,
         "next_step": NEXT_STEPS.get(Status(batch.state)),
         "funds": batch_funds.required_of(batch),
-        "paid_by": batch.payouts.filter(is_live=True).first(),
+        "paid_by": paid_by,
+        "is_unpaid": batch.state == Status.RELEASED
+        and paid_by is None
+        and settlement_payouts.is_unpaid(batch),
         "released_at": steps[-1].at if batch.state == Status.RELEASED else None,
         "page": page,
         "items": page.rows,
@@ -96,7 +100,7 @@ def settlement_export(
 
 def _items(batch: SettlementBatch) -> Any:
     return SettlementItem.objects.filter(batch=batch).select_related(
-        "transaction", "operation", "dispute_step__dispute"
+        "transaction__session__transfer", "operation", "dispute_step__dispute"
     )
 
 

@@ -12,10 +12,13 @@ from kit.money.money import MINUS, figures, money
 from payments.models import SettlementBatch, Tariff, Transaction
 from payments.rules.dispute_words import Status
 from payments.services import fee_rules
-from tests import reserves
+from payments.services.settlement import settlement_payouts
+from tests import orders, reserves
 from tests.developer_site.test_pages import Audit
 from tests.disputed import disputed, payment_of, take
+from tests.query_counts import at_most
 from tests.refunds import refund
+from tests.settlement_accounts import settlement_account
 from tests.settling import STAFF, decide, settle
 from tests.transactions import captured_payment
 
@@ -101,6 +104,34 @@ class TestBatch:
         decide(batch, "release")
 
         assert browser.get(address).context["next_step"] is None
+
+    def test_says_whether_a_bank_account_was_paid(self, browser, ada, batch):
+        address, unpaid = f"{SETTLEMENTS}{batch.pk}/", "not paid out to your bank account yet"
+        account = settlement_account(ada.business)
+        assert unpaid not in text_of(browser, address)
+        decide(batch, "approve", "release")
+
+        with at_most(12):
+            assert unpaid in text_of(browser, address)
+        settlement_payouts.pay_by_schedule(account, is_day_passed=True)
+        paid = text_of(browser, address)
+        assert unpaid not in paid
+        assert "paid to your bank account by" in paid
+
+    def test_of_a_business_without_settlement_payouts_names_no_bank_account(self, browser, batch):
+        decide(batch, "approve", "release")
+
+        assert "bank account" not in text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
+
+    def test_names_the_sender_of_a_transfer_without_a_customer(self, browser, api):
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+        made = api.post("/api/payments", orders.transfer_payment(account)).json()
+        number = made["virtual_account_details"]["account_number"]
+        transfer = {"account_number": number, "amount": made["amount"], "sender_name": "Bisi Ade"}
+        api.post("/api/virtual-accounts/simulate", transfer)
+        (batch,) = settle()
+
+        assert "<bdi>Bisi Ade</bdi>" in text_of(browser, f"{SETTLEMENTS}{batch.pk}/")
 
     def test_exports_its_statement(self, browser, batch, payment):
         answer = browser.get(f"{SETTLEMENTS}{batch.pk}/statement.csv")

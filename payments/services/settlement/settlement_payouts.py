@@ -145,6 +145,14 @@ def unpaid_batches(account: SettlementAccount) -> QuerySet[BatchTransition]:
     return releases if account.batches_from is None else releases.filter(at__gte=account.batches_from)
 
 
+def is_unpaid(batch: SettlementBatch) -> bool:
+    """Return whether a released batch can still be paid out to the settlement account, which its business has."""
+    accounts = SettlementAccount.objects.filter(
+        business=batch.business_id, currency=batch.currency, since__isnull=False
+    )
+    return any(unpaid_batches(each).filter(batch=batch).exists() for each in accounts)
+
+
 def _paid(account: SettlementAccount) -> QuerySet[Any]:
     paid = SettlementPayoutBatch.objects.filter(payout__account=account, is_live=True)
     return paid.values("batch")
