@@ -18,7 +18,7 @@ from dashboard.transactions.related import (
     movement_link,
     transaction_link,
 )
-from dashboard.transactions.request_links import MembersAction, origin_of
+from dashboard.transactions.request_links import MembersAction, Origin, find_origin
 from dashboard.transactions.timeline import timeline_of_refund
 from dashboard.ui.related import RelatedObject
 from dashboard.ui.timeline import GOOD, Moment
@@ -56,21 +56,33 @@ def detail_of(refund: CardOperation) -> RefundDetail:
     attempts = list(Attempt.objects.filter(delivery__in=deliveries).order_by("number")) if deliveries else []
     batch = _batch_of(refund)
     released = _release_of(batch) if batch else None
+    origin = _origin_of(refund)
     return RefundDetail(
         figures=list(_figures(refund.transaction, refund)),
         timeline=sorted(
             [
-                *timeline_of_refund(refund, deliveries=deliveries, attempts=attempts),
+                *timeline_of_refund(refund, maker=origin.maker, deliveries=deliveries, attempts=attempts),
                 *([_released_moment(batch, released)] if batch and released else []),
             ],
             key=lambda moment: (moment.is_planned, moment.at),
         ),
-        related=list(_related(refund, deliveries=deliveries, batch=batch, released=released)),
+        related=[
+            *_related(refund, deliveries=deliveries, batch=batch, released=released),
+            *origin.links(),
+        ],
         batch=batch,
         destination_bank=banks.name_of(refund.destination_bank_code) if refund.is_transfer_refund else "",
         api_object=represent_refund(refund),
         is_repeatable=refund.status == CardOperation.Status.FAILED and is_refundable(refund.transaction),
     )
+
+
+def _origin_of(refund: CardOperation) -> Origin:
+    payment = refund.transaction
+    asked = MembersAction(
+        name="payment.refund_asked", target=payment.reference, reference=refund.reference or ""
+    )
+    return find_origin(payment.business, refund.pk, action=asked)
 
 
 def _batch_of(refund: CardOperation) -> SettlementBatch | None:
@@ -118,7 +130,3 @@ def _related(
         yield movement_link(batch.net, batch.currency, at=released.at, note=" with its settlement")
     if payment.session is not None:
         yield account_link(payment.session)
-    asked = MembersAction(
-        name="payment.refund_asked", target=payment.reference, reference=refund.reference or ""
-    )
-    yield from origin_of(payment.business, refund.pk, action=asked)

@@ -53,21 +53,43 @@ def request_tone(status: int) -> str:
     return "failed" if status >= FAILED else "pending" if status >= REFUSED else "success"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The first API request about an object, and the entry of the member who made it instead."""
+
+    call: ApiRequest | None
+    entry: AuditEntry | None
+
+    @property
+    def maker(self) -> str:
+        """Return who made the object: a member, or the public id of an API key. Empty if unknown."""
+        if self.entry is not None:
+            return self.entry.actor
+        return f"API key {self.call.key}" if self.call is not None and _has_made(self.call) else ""
+
+    def links(self) -> Iterator[RelatedObject]:
+        if self.entry is not None:
+            yield requested_by(self.entry.actor, kind=self.entry.action.partition(".")[0])
+        if self.call is not None:
+            yield request_link(self.call)
+
+
+def find_origin(business: Business, object_id: UUID, *, action: MembersAction | None = None) -> Origin:
+    """Return where an object comes from. Old requests are purged, and members make objects without one."""
+    call = ApiRequest.objects.filter(business=business, object_id=object_id).order_by("id").first()
+    is_members = action is not None and not (call and _has_made(call))
+    return Origin(call=call, entry=_entry(business, action) if action and is_members else None)
+
+
 def origin_of(
     business: Business, object_id: UUID, *, action: MembersAction | None = None
 ) -> Iterator[RelatedObject]:
-    """Yield the API request that made an object, or the first one about it, and the member who made it instead.
+    """Yield the API request that made an object, or the first one about it, and the member who made it instead."""
+    yield from find_origin(business, object_id, action=action).links()
 
-    Old requests are purged, and members make objects without one.
-    """
-    calls = ApiRequest.objects.filter(business=business, object_id=object_id)
-    first = calls.order_by("id").first()
-    if action is not None and not (first and first.method == "POST" and first.status < REFUSED):
-        entry = _entry(business, action)
-        if entry is not None:
-            yield requested_by(entry.actor, kind=entry.action.partition(".")[0])
-    if first is not None:
-        yield request_link(first)
+
+def _has_made(call: ApiRequest) -> bool:
+    return call.method == "POST" and call.status < REFUSED
 
 
 def request_link(call: ApiRequest) -> RelatedObject:

@@ -74,12 +74,12 @@ def timeline_of(
 
 
 def timeline_of_refund(
-    refund: CardOperation, *, deliveries: Sequence[Delivery], attempts: Sequence[Attempt]
+    refund: CardOperation, *, maker: str, deliveries: Sequence[Delivery], attempts: Sequence[Attempt]
 ) -> list[Moment]:
-    """Return the moments of a refund and of its event."""
-    entries = _ledger_lines(refund.transaction, [refund.pk])
+    """Return the moments of a refund and of its event. `maker`: who requested it; empty if unknown."""
+    entries, currency = _ledger_lines(refund.transaction, [refund.pk]), refund.transaction.currency
     return [
-        *_operation_moments([refund], entries, currency=refund.transaction.currency, has_links=False),
+        *_operation_moments([refund], entries, currency=currency, maker=maker, has_links=False),
         *_all_delivery_moments(deliveries, attempts),
     ]
 
@@ -247,7 +247,12 @@ _NAMES = {Kind.CAPTURE: "Capture", Kind.VOID: "Void", Kind.REFUND: "Refund"}
 
 
 def _operation_moments(
-    operations: Iterable[CardOperation], entries: Lines, *, currency: str, has_links: bool = True
+    operations: Iterable[CardOperation],
+    entries: Lines,
+    *,
+    currency: str,
+    maker: str = "",
+    has_links: bool = True,
 ) -> Iterator[Moment]:
     """Yield what became of operations. `has_links`: refunds link to their pages."""
     for operation in operations:
@@ -263,7 +268,7 @@ def _operation_moments(
         yield Moment(
             at=operation.created_at,
             title=f"{kind} requested",
-            text=operation.reason,
+            text=_requested_by(maker, operation.reason),
             address=address,
             lines=lines,
             mark=REQUESTED,
@@ -288,6 +293,15 @@ def _operation_moments(
                 is_planned=True,
                 mark=WAIT,
             )
+
+
+def _requested_by(maker: str, reason: str) -> str:
+    """Return who requested an operation, and why.
+
+    >>> _requested_by("ada@example.com", "Too large"), _requested_by("", "Too large"), _requested_by("ada@example.com", "")
+    ('By ada@example.com: Too large', 'Too large', 'By ada@example.com')
+    """
+    return ": ".join(each for each in (f"By {maker}" if maker else "", reason) if each)
 
 
 def _succeeded(operation: CardOperation, currency: str) -> str:

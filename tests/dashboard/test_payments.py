@@ -85,14 +85,18 @@ class TestActions:
         assert 'aria-invalid="true"' in page
 
     def test_review_a_refund_before_it_is_sent(self, browser, ada, now):
-        payment = captured_payment(business=ada.business, now=now)
+        customer = {"name": "Bola Ade", "email": "bola@mail.example", "reference": "c-1"}
+        payment = captured_payment(business=ada.business, now=now, customer=customer)
         address = f"{PAYMENTS}{payment.pk}/refund/"
         form = {"reference": "rf-1", "amount": "", "reason": "too large"}
 
+        first = browser.get(address).content.decode()
         review = browser.post(address, form).content.decode()
         changed = browser.post(address, form | {"step": "change"}).content.decode()
 
         assert "Refund NGN 500.00?" in review
+        for page in (first, review):
+            assert "<bdi>Bola Ade</bdi><small><bdi>bola@mail.example</bdi></small>" in page
         assert "Refund NGN 500.00</button>" in review
         assert "Review refund</button>" in changed
         assert not CardOperation.objects.exists()

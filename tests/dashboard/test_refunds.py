@@ -98,6 +98,7 @@ class TestPage:
 
         page = browser.get(f"{REFUNDS}{refund.pk}/").content.decode()
 
+        assert "<bdi>By ada@example.com</bdi>" in page
         assert "Requested by" in page
         assert "/dashboard/activity/?who=ada%40example.com&amp;kind=payment" in related(page)
 
@@ -138,3 +139,4 @@ class TestLinks:
         page = browser.get(f"{REFUNDS}{refund}/").content.decode()
         call = ApiRequest.objects.get(object_id=refund)
         assert f"/dashboard/developers/requests/{call.pk}/" in related(page)
+        assert f"<bdi>By API key {ada.public_id}</bdi>" in page
