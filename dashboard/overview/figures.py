@@ -89,7 +89,7 @@ def _success_rate(now: Figures, past: Figures | None, *, since: date) -> Figure:
         value=percent(now.success_rate),
         address=_payments_address(since, status="failed"),
         change=change_of_rate(now.success_rate, past.success_rate) if past else NO_PAST,
-        note=f"{now.succeeded:,} of {now.finished:,} finished",
+        note=f"{now.succeeded:,} of {now.finished:,} succeeded",
     )
 
 

@@ -420,6 +420,7 @@ class TestStats:
         assert (volume.value, volume.change) == ("600.00", Change("↑ 50.0%", "up", "from NGN 400.00"))
         assert (payments.value, payments.change) == ("3", Change("↑ 2", "up", "from 1"))
         assert (rate.value, rate.change) == ("66.7%", Change("↓ 33.3 pts", "down", "from 100.0%"))
+        assert rate.note == "2 of 3 succeeded"
 
     def test_compare_the_balance_with_the_day_before_the_period(self, browser, ada, now):
         fill_wallet(ada.business, 50_000, at=now - timedelta(days=20))

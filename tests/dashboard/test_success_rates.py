@@ -61,6 +61,7 @@ class TestPage:
             answer = browser.get(PAGE)
         text = text_of(answer)
 
+        assert "Change Succeeded" in text
         assert text.count("60.0% Last week 100.0% ↓ 40.0 pts 12 of 20") == 2  # by method and by BIN
         assert "408408 VISA" in text
         assert f"{PAGE}?hours=6".partition("?")[2] in answer.content.decode()
