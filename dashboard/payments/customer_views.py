@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django import forms
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
 
 from dashboard.memberships import Membership, members_page
 from dashboard.search.objects import KIND_OF
 from dashboard.search.queries import ids_for_list
+from dashboard.ui.addresses import encoded
+from dashboard.ui.lists.bounded_totals import Count
 from disputes.models import Dispute
 from kit.money.form_fields import PastedField
 from kit.money.money import money
@@ -39,11 +43,15 @@ def customer_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     found = _payments_of(membership.business, **wanted)
     shown = found[:MOST]
     undecided = UnappliedMoney.objects.open().filter(transfer__session__payment__in=shown)
+    customer = next((each for each in shown if each.customer_name), shown[0] if shown else None)
     context = {
         "membership": membership,
         "payments": shown,
         "has_more": len(found) > MOST,
-        "customer": next((each for each in shown if each.customer_name), shown[0] if shown else None),
+        "customer": customer,
+        "others": _others_with_email(membership.business, customer)
+        if customer and wanted.get("reference")
+        else None,
         "paid": _sums((each.currency, each.amount_collected) for each in shown if each.amount_collected),
         "refunded": _sums((each.currency, each.amount_refunded) for each in shown if each.amount_refunded),
         "succeeded": sum(each.status == Status.SUCCESS for each in shown),
@@ -66,6 +74,25 @@ def _payments_of(business: Business, *, reference: str = "", email: str = "") ->
     else:
         return []
     return list(mine.select_related("session__transfer").order_by("-id")[: MOST + 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Payments with a customer's email address but not with the reference, and the page that has them too."""
+
+    count: Count
+    address: str
+
+
+def _others_with_email(business: Business, customer: Transaction) -> Others | None:
+    """Return how many of the newest payments with a customer's email have another reference or none."""
+    email = customer.customer_email
+    newest = _payments_of(business, email=email) if email else []
+    number = sum(each.customer_reference != customer.customer_reference for each in newest)
+    query = QueryDict(mutable=True)
+    query["email"] = email
+    address = f"{reverse('dashboard-customer')}?{encoded(query)}"
+    return Others(Count(number, is_exact=len(newest) <= MOST), address) if number else None
 
 
 def _disputes_of(payments: list[Transaction]) -> list[Dispute]:

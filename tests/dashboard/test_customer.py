@@ -67,6 +67,28 @@ class TestCustomer:
         for query in ({"email": ADA["email"]}, {"reference": ADA["reference"]}):
             assert browser.get(CUSTOMER, query).context["payments"] == []
 
+    def test_by_reference_leads_to_further_payments_with_the_email(self, browser, ada, now):
+        payment_of(ADA, business=ada.business, now=now)
+        payment_of(ADA | {"reference": "other"}, business=ada.business, now=now)
+        payment_of(ADA | {"email": "ADA@shop.example", "reference": "third"}, business=ada.business, now=now)
+        index_search()
+        more, address = "2 more payments with this email", f"{CUSTOMER}?email=ada%40shop.example"
+
+        page = browser.get(CUSTOMER, {"reference": "cust-7"}).content.decode()
+
+        assert f'<a href="{address}">{more}</a>' in page
+        assert len(browser.get(address).context["payments"]) == 3
+        assert "with this email" not in browser.get(address).content.decode()
+
+    def test_with_one_reference_leads_to_no_further_payments(self, browser, ada, now):
+        payment_of(ADA, business=ada.business, now=now)
+        index_search()
+
+        page = browser.get(CUSTOMER, {"reference": "cust-7"})
+
+        assert len(page.context["payments"]) == 1
+        assert "with this email" not in page.content.decode()
+
     def test_is_linked_from_the_payment(self, browser, ada, now):
         payment = payment_of(ADA, business=ada.business, now=now)
 
