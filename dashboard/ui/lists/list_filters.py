@@ -80,6 +80,7 @@ class PeriodFilter(PeriodForm, ListFilter):
     PERIODS = (
         ("", "Any time"),
         ("today", "Today"),
+        ("yesterday", "Yesterday"),
         ("7d", "Last 7 days"),
         ("30d", "Last 30 days"),
         ("month", "This month"),
@@ -128,7 +129,12 @@ def _days_of(period: str, *, today: date) -> tuple[date, date | None]:
     ['2026-11-23', '2026-11-17', '2026-10-25', '2026-11-01']
     >>> [str(day) for day in _days_of("last-month", today=date(2026, 1, 31))]
     ['2025-12-01', '2025-12-31']
+    >>> [str(day) for day in _days_of("yesterday", today=date(2026, 3, 1))]
+    ['2026-02-28', '2026-02-28']
     """
+    yesterday = today - timedelta(days=1)
+    if period == "yesterday":
+        return yesterday, yesterday
     if period == "last-month":
         last = today.replace(day=1) - timedelta(days=1)
         return last.replace(day=1), last

@@ -67,7 +67,7 @@ class TestList:
             presets = [preset for chip in days for preset in chip.presets if "period=" in preset.address]
 
             with subtests.test(address):
-                assert [preset.label for preset in presets][:2] == ["Today", "Last 7 days"]
+                assert [preset.label for preset in presets][:3] == ["Today", "Yesterday", "Last 7 days"]
                 for preset in presets:
                     assert browser.get(f"{address}{preset.address}").status_code == 200
 
