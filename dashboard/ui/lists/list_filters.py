@@ -37,6 +37,11 @@ class ListFilter(forms.Form):
         """Return whether the query has any value, be it a filter or the page of the list."""
         return any(self.data.values())
 
+    @property
+    def is_searched(self) -> bool:
+        """Return whether a search text was typed."""
+        return bool(self.data.get("q"))
+
     def shown(self, names: Sequence[str]) -> str:
         """Return the values of some fields as their chip shows them. Invalid values are left out."""
         given = [(name, self.cleaned_data.get(name)) for name in names] if self.is_bound else []

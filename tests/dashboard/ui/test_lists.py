@@ -33,6 +33,7 @@ WITH_TABS = {
 }
 LISTED = [*WITH_TABS, "/dashboard/activity/", "/dashboard/balance/"]
 WITHOUT_SEARCH = {"/dashboard/balance/"}  # a statement adds up
+WITHOUT_EXPLANATION = {*WITHOUT_SEARCH, "/dashboard/virtual-accounts/unapplied/"}
 
 
 @pytest.fixture
@@ -103,6 +104,16 @@ class TestList:
                 assert page.context["page"].rows == []
                 assert "Clear filters" in page.content.decode()
                 assert 0 < len(placeholder) <= 34
+
+    def test_explains_the_search_only_after_one(self, subtests, browser, busy):
+        for address in LISTED:
+            with subtests.test(address):
+                filtered = browser.get(address, {"period": "last-month"}).content.decode()
+                searched = browser.get(address, {"q": "nothing like it"}).content.decode()
+
+                assert ">Clear filters<" in filtered
+                assert "Enter " not in filtered.partition("empty__more")[2].partition("</p>")[0]
+                assert address in WITHOUT_EXPLANATION or "Enter " in searched.partition("empty__more")[2]
 
     def test_is_empty_without_rows(self, subtests, other_browser, bisi):
         for address in LISTED:
