@@ -97,6 +97,7 @@ DESCRIPTIONS = {
     "dispute.debited": "recorded that the acquirer has debited the dispute {case_number}",
     "unknown.resolved": "resolved the unknown outcome of {target} as {resolved_as}",
     "refund.account_given": "gave the provider the account of {account_name} for the refund {target}",
+    "return.account_given": "gave the provider the account of {account_name} for the return {target}",
     "user.changed": "changed the rights of {target}",
     "group.changed": "changed the rights of the group {target}",
     "proposal.opened": "proposed a decision ({action})",

@@ -158,6 +158,13 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
         money_in="transaction__currency",
     )
     yield _to_do(
+        "Returns that need attention",
+        Transaction.objects.needing_attention(),
+        f"{transactions}?waits=account",
+        "Show returns",
+        now=now,
+    )
+    yield _to_do(
         "Voids refused within 7 days",
         CardOperation.objects.refused_voids().filter(finished_at__gte=now - WEEK),
         f"{operations}?kind__exact=void&status__exact=failed",

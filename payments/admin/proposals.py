@@ -43,6 +43,7 @@ PAGES = {
     Action.RESOLVE_TRANSACTION: "payments_transaction",
     Action.RESOLVE_OPERATION: "payments_cardoperation",
     Action.GIVE_ACCOUNT: "payments_cardoperation",
+    Action.GIVE_RETURN_ACCOUNT: "payments_transaction",
     Action.ASSIGN_UNCLAIMED: "virtual_accounts_unclaimedtransfer",
     Action.WRITE_OFF_UNCLAIMED: "virtual_accounts_unclaimedtransfer",
     Action.MATCH_RETURN: "payments_payoutreturn",

@@ -1,4 +1,4 @@
-"""The form for the payer's account of a refund that its provider can't carry out without one."""
+"""The form for the payer's account of a refund, or of a return, that its provider can't carry out without one."""
 
 from typing import Any
 from uuid import UUID
@@ -8,14 +8,16 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern
 
 from kit.api.errors import Problem
 from kit.money.form_fields import AccountNumberField, BankField
-from merchants.admin import ReadOnlyAdmin
+from merchants.admin.base import staff_action
+from payments.admin.resolutions import MAY_RESOLVE, ResolvableAdmin
 from payments.admin.submitting import submit
-from payments.models import CardOperation
 from payments.services.payouts import name_enquiries
 from payments.services.staff import made_about, refund_accounts
+from payments.services.staff.refund_accounts import Subject
 
 
 class AccountForm(forms.Form):
@@ -27,40 +29,54 @@ class AccountForm(forms.Form):
     account_name = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
-def shown(refund: CardOperation) -> dict[str, Any]:
-    """Return what the page of a refund that needs an account shows."""
+class AskingAdmin(ResolvableAdmin):
+    """Rows for which a provider may ask for the payer's account: refunds, and transactions that return unapplied money."""
+
+    def get_urls(self) -> list[URLPattern]:
+        return [*self.action_urls("subject_id", {"give_account": self.give_account}), *super().get_urls()]
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        context = super().page_context(request, row)
+        attention = refund_accounts.attention_of(row) if row is not None else ""
+        if attention and request.user.has_perm(MAY_RESOLVE):
+            context |= _form_of(row, attention)
+        return context
+
+    @staff_action("give the payer's account for a refund", may=MAY_RESOLVE, needs_second_person=True)
+    def give_account(self, request: HttpRequest, subject_id: UUID) -> HttpResponse:
+        """Show the name of the account's holder, and submit the account once the name was seen."""
+        subject = get_object_or_404(self.model, pk=subject_id)
+        form = AccountForm(request.POST, auto_id="account_%s")
+        name = _holder(form, subject) if form.is_valid() else ""
+        if not name:
+            messages.error(request, "Nothing was sent. Check the fields below.")
+            return self.page_again(request, subject_id, account_form=form)
+        account = form.cleaned_data
+        if account["account_name"] != name:
+            seen = AccountForm({**account, "account_name": name}, auto_id="account_%s")
+            return self.page_again(request, subject_id, account_form=seen, holder=name)
+        submit(
+            request,
+            lambda: refund_accounts.account_given(subject, **account),
+            done="The account was sent to the provider.",
+        )
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", subject_id)
+
+
+def _form_of(subject: Subject, attention: str) -> dict[str, Any]:
     return {
         "account_form": AccountForm(auto_id="account_%s"),
-        "account_seen": made_about.fingerprint(refund_accounts.asked(refund)),
+        "account_seen": made_about.fingerprint(refund_accounts.asked(subject)),
+        "attention": attention,
         "needs_second_person": settings.FOUR_EYES,
     }
 
 
-def give(pages: ReadOnlyAdmin, request: HttpRequest, refund_id: UUID) -> HttpResponse:
-    """Show the name of the account's holder, and submit the account once the name was seen."""
-    refund = get_object_or_404(CardOperation.objects.select_related("transaction__business"), pk=refund_id)
-    form = AccountForm(request.POST, auto_id="account_%s")
-    name = _holder(form, refund) if form.is_valid() else ""
-    if not name:
-        messages.error(request, "Nothing was sent. Check the fields below.")
-        return pages.page_again(request, refund_id, account_form=form)
-    account = form.cleaned_data
-    if account["account_name"] != name:
-        seen = AccountForm({**account, "account_name": name}, auto_id="account_%s")
-        return pages.page_again(request, refund_id, account_form=seen, holder=name)
-    submit(
-        request,
-        lambda: refund_accounts.account_given(refund, **account),
-        done="The account was sent to the provider.",
-    )
-    return redirect("admin:payments_cardoperation_change", refund_id)
-
-
-def _holder(form: AccountForm, refund: CardOperation) -> str:
+def _holder(form: AccountForm, subject: Subject) -> str:
     """Return the name of the account's holder. Otherwise empty, and the form has the error."""
     account = {name: form.cleaned_data[name] for name in ("account_number", "bank_code")}
     try:
-        return name_enquiries.account_name(business=refund.transaction.business, **account)
+        return name_enquiries.account_name(business=refund_accounts.payment_of(subject).business, **account)
     except Problem as refused:
         form.add_error("account_number", str(refused.detail))
         return ""

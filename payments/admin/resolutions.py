@@ -64,7 +64,11 @@ class ResolvableAdmin(ReadOnlyAdmin):
     unanswered_columns: tuple[str, ...] = ()
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        if UnansweredFilter.parameter_name in request.GET or request.GET.get("waits") in {"rail", "staff"}:
+        if UnansweredFilter.parameter_name in request.GET or request.GET.get("waits") in {
+            "rail",
+            "staff",
+            "account",
+        }:
             return self._linked(request, self.unanswered_columns)
         return super().get_list_display(request)
 

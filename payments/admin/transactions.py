@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
-from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, reverse
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.formats import date_format
 
 from kit.banks import ACCOUNT_NUMBER
@@ -20,12 +19,12 @@ from merchants.admin import (
     exactly,
     in_each_business,
 )
-from merchants.admin.base import Link, staff_action
+from merchants.admin.base import Link
 from merchants.admin.columns import list_address, sentence, two_lines
 from merchants.admin.filters import CurrencyFilter
-from payments.admin import refund_accounts
 from payments.admin.fees import in_words
-from payments.admin.resolutions import MAY_RESOLVE, ResolvableAdmin, UnansweredFilter
+from payments.admin.refund_accounts import AskingAdmin
+from payments.admin.resolutions import UnansweredFilter
 from payments.models import (
     CardOperation,
     SettlementItem,
@@ -90,6 +89,7 @@ class WaitsFilter(admin.SimpleListFilter):
         return [
             ("rail", "Its rail"),
             ("staff", "Staff, because the bank may have deleted it"),
+            ("account", "Staff, because the provider needs an account"),
             ("payer", "Its payer, or its capture"),
         ]
 
@@ -98,6 +98,8 @@ class WaitsFilter(admin.SimpleListFilter):
             return queryset.filter(
                 pk__in=Transaction.objects.beyond_retry_window(at=database_now()).values("pk")
             )
+        if self.value() == "account":
+            return queryset.filter(pk__in=Transaction.objects.needing_attention().values("pk"))
         awaited = {"rail": ["rail", "reversal"], "payer": ["payer", "capture"]}.get(self.value() or "")
         return queryset.filter(awaiting__in=awaited) if awaited else queryset
 
@@ -109,7 +111,7 @@ def by_refund(model: type[Model], term: str) -> Iterator[QuerySet[Any]]:
 
 
 @admin.register(Transaction)
-class TransactionAdmin(ResolvableAdmin):
+class TransactionAdmin(AskingAdmin):
     groups: ClassVar = {
         "Money": (
             "amount", "currency", "amount_captured", "amount_refunded", "amount_being_refunded", "amount_returned",
@@ -241,7 +243,7 @@ class AttentionFilter(admin.SimpleListFilter):
 
 
 @admin.register(CardOperation)
-class CardOperationAdmin(ResolvableAdmin):
+class CardOperationAdmin(AskingAdmin):
     groups: ClassVar = {
         "Operation": ("kind", "amount", "transaction", "business", "reference", "reason"),
         "State": (
@@ -271,18 +273,6 @@ class CardOperationAdmin(ResolvableAdmin):
     search_help_text = "ID, full reference, or ID or reference of the transaction."
     exclude = ("fingerprint", "response_summary")
     readonly_fields = ("outcome",)
-
-    def get_urls(self) -> list[URLPattern]:
-        return [*self.action_urls("subject_id", {"give_account": self.give_account}), *super().get_urls()]
-
-    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        context = super().page_context(request, row)
-        asks = isinstance(row, CardOperation) and row.attention and request.user.has_perm(MAY_RESOLVE)
-        return context | refund_accounts.shown(row) if asks else context
-
-    @staff_action("give the payer's account for a refund", may=MAY_RESOLVE, needs_second_person=True)
-    def give_account(self, request: HttpRequest, subject_id: UUID) -> HttpResponse:
-        return refund_accounts.give(self, request, subject_id)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         if request.GET.get(AttentionFilter.parameter_name):

@@ -40,6 +40,10 @@ class Proposal(models.Model):
         RESOLVE_TRANSACTION = "resolve_transaction", "Resolve an unknown transaction"  # the transaction
         RESOLVE_OPERATION = "resolve_operation", "Resolve an unknown operation"  # the operation
         GIVE_ACCOUNT = "give_account", "Give the payer's account for a refund"  # the refund
+        GIVE_RETURN_ACCOUNT = (
+            "give_return_account",
+            "Give the sender's account for a return",
+        )  # the transaction of the return
         ASSIGN_UNCLAIMED = "assign_unclaimed", "Assign an unclaimed transfer"  # the unclaimed transfer
         WRITE_OFF_UNCLAIMED = (
             "write_off_unclaimed",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.conf import settings
 from django.db import models
 from django.db import transaction as database
-from django.db.models import Case, F, Q, When
+from django.db.models import Case, Exists, F, OuterRef, Q, When
 from django.db.models.functions import Upper
 
 from kit import banks
@@ -26,7 +26,7 @@ from merchants.models import Business
 from payments.models import gateway_codes
 from payments.models.links import Checkout, PaymentLink
 from payments.models.state_errors import AlreadyTransitioned
-from payments.rails import KEEPS_REFERENCES
+from payments.rails import KEEPS_REFERENCES, RETURNS
 from payments.rules.fees import NO_CHARGE, Charge
 from payments.rules.outcomes import (
     MISMATCH_CODE,
@@ -38,7 +38,7 @@ from payments.rules.outcomes import (
 )
 from payments.rules.payout_refusal_words import reason_of
 from payments.rules.status_names import outcome_name
-from virtual_accounts.models import Session
+from virtual_accounts.models import Session, UnappliedMoney
 
 if TYPE_CHECKING:
     from payments.models.operations import CardOperation
@@ -86,6 +86,14 @@ class TransactionQuerySet(models.QuerySet["Transaction"]):
         )
         old = self.unanswered().filter(first_sent_by, method=Transaction.Method.BANK)
         return old.exclude(connector__in=KEEPS_REFERENCES)
+
+    def needing_attention(self) -> TransactionQuerySet:
+        """Return unanswered returns of unapplied money that the provider can't carry out until staff act. Has an index."""
+        returned = UnappliedMoney.objects.filter(
+            business=OuterRef("business"), reference=OuterRef("reference")
+        )
+        asked = self.unanswered().filter(method=Transaction.Method.BANK, connector__in=RETURNS)
+        return asked.filter(Exists(returned.exclude(attention="")))
 
     def unsettled(self) -> TransactionQuerySet:
         """Return successful payments that are in no live batch."""

@@ -26,7 +26,7 @@ from payments.services.checkouts import card_declines
 from payments.services.intents import authorisation_ends, find
 from payments.services.links import link_uses
 from payments.services.rails.rail_queries import first_calls
-from payments.services.refunds import refused_returns
+from payments.services.refunds import refused_returns, return_attention
 from webhooks import services as webhooks
 from webhooks.models import Event
 from webhooks.publishing import NewEvent
@@ -154,6 +154,7 @@ def _store(
         watches.open_watch(finished, now=now)
     card_declines.settle(finished, now=now)
     link_uses.settle(finished)
+    return_attention.keep_attention(finished, "")
     if refused_returns.is_refused_return(finished):
         refused_returns.reopen(finished, reason=finished.response_summary)
     bookings = [entry] if entry is not None else []

@@ -246,6 +246,7 @@ class TestSecondPerson:
         Action.RESOLVE_TRANSACTION: ["admin/payments/transaction/<uuid:subject_id>/resolve/"],
         Action.RESOLVE_OPERATION: ["admin/payments/cardoperation/<uuid:subject_id>/resolve/"],
         Action.GIVE_ACCOUNT: ["admin/payments/cardoperation/<uuid:subject_id>/give_account/"],
+        Action.GIVE_RETURN_ACCOUNT: ["admin/payments/transaction/<uuid:subject_id>/give_account/"],
         Action.ASSIGN_UNCLAIMED: ["admin/virtual_accounts/unclaimedtransfer/<uuid:row_id>/assign/"],
         Action.WRITE_OFF_UNCLAIMED: ["admin/virtual_accounts/unclaimedtransfer/<uuid:row_id>/write_off/"],
         Action.MATCH_RETURN: ["admin/payments/payoutreturn/<uuid:row_id>/match/"],

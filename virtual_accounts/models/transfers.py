@@ -139,6 +139,9 @@ class UnappliedMoney(models.Model):
     is_accepted = models.BooleanField(
         default=False, db_default=False
     )  # credited for its payment, though short
+    # What staff must do before the provider can carry out its return, while that is pending. A column of every transaction
+    # would be read with each payment.
+    attention = FreeTextField(max_length=255, blank=True, default="", db_default="")
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
 
@@ -165,6 +168,9 @@ class UnappliedMoney(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["business", "-id"], name="unapplied_newest_first"),
             models.Index(fields=["business", "state", "-id"], name="unapplied_by_state"),
+            models.Index(
+                fields=["created_at"], condition=~Q(attention=""), name="unapplied_needing_attention"
+            ),
         ]
 
     def __str__(self) -> str:

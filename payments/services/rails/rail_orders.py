@@ -110,6 +110,19 @@ def refund_order(refund: CardOperation, *, may_be_repeated: bool = True) -> Payo
     )
 
 
+def returned_order(payout: Transaction) -> OperationOrder:
+    """Return a return of unapplied money as the refund that its provider makes of it."""
+    return OperationOrder(
+        id=payout.pk,
+        kind=CardOperation.Kind.REFUND,
+        amount=payout.amount,
+        system_trace_audit_number="",
+        retrieval_reference_number="",
+        acquirer_reference=payout.acquirer_reference,
+        created_at=payout.created_at,
+    )
+
+
 def _received_as(subject: Transaction | CardOperation) -> str:
     """Return the bank reference of the transfer that is sent back through its provider. Other orders cost no query."""
     if subject.connector not in RETURNS:

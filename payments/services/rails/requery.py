@@ -43,6 +43,7 @@ from payments.services.rails.rail_queries import (
 )
 from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rails.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
+from payments.services.refunds import return_attention
 from payments.services.transitions import Cause
 
 __all__ = [
@@ -434,6 +435,7 @@ def _keep_identifiers(subject: Unanswered, answer: RailAnswer | None) -> bool:
     """Store the rail's identifiers of an outcome that is still unknown. Return that it isn't known."""
     if answer is not None:
         subject.keep_identifiers(answer)
+        return_attention.keep_attention(subject, answer.attention)
     return False
 
 

@@ -45,6 +45,7 @@ _MEANINGS = {
         "{business} may take payments again. Its owners create new keys, and its payouts stay frozen."
     ),
     Action.GIVE_ACCOUNT: "The provider pays the refund of {amount} to {destination}.",
+    Action.GIVE_RETURN_ACCOUNT: "The provider returns {amount} to {destination}.",
     Action.MATCH_RETURN: "{amount} is credited to the wallet of {business}. The bank has returned its payout.",
 }
 

@@ -9,6 +9,7 @@ from kit.db import clock
 from payments.rails.protocol import AnswerLost, RailAnswer, RailBlocked
 from payments.services.rails.rail_queries import query_leases, rail_blocks
 from payments.services.rails.rail_queries.query_leases import Unanswered
+from payments.services.refunds import return_attention
 
 
 def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswer | None:
@@ -23,6 +24,7 @@ def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswe
         rail_blocks.follow(answer, about=about, now=clock.now())
         if not answer.is_definite:
             about.keep_identifiers(answer)
+            return_attention.keep_attention(about, answer.attention)
     except RailBlocked as blocked:
         rail_blocks.record(blocked, about=about, now=clock.now())
         return None
