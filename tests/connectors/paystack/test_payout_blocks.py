@@ -2,7 +2,9 @@
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from connectors.paystack.simulator import tables
@@ -18,6 +20,7 @@ from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 
+MOST_STATEMENTS = 4  # of a request that is refused: its key, its nonce, and whether it repeats an earlier one
 BALANCE = 100_000_000  # of the simulator at its start
 FAULTS = {
     "one-time password": {"otp": True},
@@ -224,16 +227,21 @@ class TestRateLimit:
 
 
 class TestBreaker:
-    def test_refuses_new_payouts_at_once_while_paystack_is_down(self, paystack):
+    def test_refuses_new_payouts_at_once_while_paystack_is_down(self, paystack, monkeypatch):
         paystack.command(switch={"is_down": True})
         for _ in range(5):
             paystack.post()
-        before = Transaction.objects.count()
+        before, calls = Transaction.objects.count(), paystack.simulator.calls.total()
+        made_bank()._connector._client.breaker.start = lambda probe: None  # has a thread of its own
+        slept = []
+        monkeypatch.setattr("time.sleep", slept.append)
 
-        refused = paystack.post()
+        with CaptureQueriesContext(connection) as statements:
+            refused = paystack.post()
 
         assert (refused.status_code, refused.json()["code"]) == (503, "rail_unavailable")
-        assert Transaction.objects.count() == before
+        assert (Transaction.objects.count(), paystack.simulator.calls.total(), slept) == (before, calls, [])
+        assert len(statements) <= MOST_STATEMENTS, [each["sql"] for each in statements]
         assert not RailBlock.objects.exists()
 
     def test_closes_with_the_first_answer_to_a_harmless_call(self, paystack):
