@@ -183,8 +183,7 @@ def _action(unapplied: UnappliedMoney, form: CreditForm) -> StaffAction:
 
 def _payment_of(unapplied: UnappliedMoney) -> Transaction | None:
     """Return the payment that the transfer was meant for, if it is known."""
-    named = UnappliedMoney.objects.filter(pk=unapplied.pk).with_payment_reference()
-    reference = named.values_list("payment_reference", flat=True).first()
+    reference = UnappliedMoney.objects.with_payment_reference().get(pk=unapplied.pk).payment_reference
     if not reference:
         return None
     found: Transaction | None = Transaction.objects.of(unapplied.business).filter(reference=reference).first()
