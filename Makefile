@@ -69,7 +69,7 @@ test-operations: install ## run the commands of docs/operations.md on a scratch 
 
 test-clients: install ## test both clients and what generators make of the API (needs Node.js 20 and npm; ARGS=--all also needs Java)
 	@$(UV) sync --locked --quiet --inexact --group generators $(if $(filter --all,$(ARGS)),--group openapi-generator)
-	@$(RUN) -m pytest tests/client_packages -m "clients $(if $(filter --all,$(ARGS)),,and not openapi_generator)" $(filter-out --all,$(ARGS))
+	@$(RUN) -m pytest tests/client_packages --timeout=900 -m "clients $(if $(filter --all,$(ARGS)),,and not openapi_generator)" $(filter-out --all,$(ARGS))
 
 test-image: install ## build the image and run the service from it (as root; needs buildah, podman, crun, debootstrap)
 	@$(RUN) -m pytest tests/image -m image $(ARGS)

@@ -7,7 +7,7 @@ from pathlib import Path
 from config.environment.env import PROJECT
 
 NODE_CLIENT = PROJECT / "clients" / "node"
-LONGEST_SECONDS = 170
+LONGEST_SECONDS = 600
 
 
 def run(
