@@ -51,36 +51,23 @@ SQUEEZED_COLUMNS = """
 }
 """
 
-# Texts and fields that leave their box, or a box around it, such as the parent of a grid whose columns have grown. They
-# lie on what is beside it.
+# Texts that leave their box, and so lie on what is beside it.
 OVERFLOWING = """
 () => {
-  const found = new Set(), main = document.querySelector("main") ?? document.body;
-  const isLoose = (style) => ["absolute", "fixed"].includes(style.position);
-  const leaves = (parts, own) => {
-    for (let box = own; box && main.contains(box); box = box.parentElement) {
-      const style = getComputedStyle(box);
-      if (["inline", "contents"].includes(style.display)) continue;
-      if (style.overflowX !== "visible") return null;
-      const edge = box.getBoundingClientRect();
-      if (edge.width <= 1) return null;
-      if (parts.some((part) => part.right > edge.right + 1 || part.left < edge.left - 1)) return box;
-      if (isLoose(style)) return null;
-    }
-    return null;
-  };
-  const note = (box, what) => box && found.add(`${box.tagName.toLowerCase()}.${box.className}: ${what.trim().slice(0, 60)}`);
-  const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  const found = new Set();
+  const texts = document.createTreeWalker(document.querySelector("main") ?? document.body, NodeFilter.SHOW_TEXT);
+  const clips = (each) => each && (getComputedStyle(each).overflowX !== "visible" || clips(each.parentElement));
   while (texts.nextNode()) {
-    const text = texts.currentNode, own = text.parentElement;
-    if (!text.data.trim() || !own.checkVisibility() || own.closest("svg, option")) continue;
-    const range = document.createRange();
+    const text = texts.currentNode;
+    let box = text.parentElement;
+    if (!text.data.trim() || !box.checkVisibility() || box.closest("svg, option")) continue;
+    while (getComputedStyle(box).display === "inline") box = box.parentElement;
+    const edge = box.getBoundingClientRect(), range = document.createRange();
+    if (edge.width <= 1 || clips(box)) continue;
     range.selectNodeContents(text);
-    note(leaves([...range.getClientRects()], own), text.data);
-  }
-  for (const field of main.querySelectorAll("input:not([type=hidden]), select, textarea, img")) {
-    if (!field.checkVisibility() || isLoose(getComputedStyle(field))) continue;
-    note(leaves([field.getBoundingClientRect()], field.parentElement), field.outerHTML);
+    if ([...range.getClientRects()].some((part) => part.right > edge.right + 1 || part.left < edge.left - 1)) {
+      found.add(`${box.tagName.toLowerCase()}.${box.className}: ${text.data.trim().slice(0, 60)}`);
+    }
   }
   return [...found];
 }

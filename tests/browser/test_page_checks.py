@@ -30,29 +30,6 @@ FAULTS = {
 }
 
 
-# Boxes that hold their texts, and have grown out of what is around them.
-GROWN = {
-    "columns of a grid": (
-        "div { display: grid; grid-template-columns: 1fr 1fr; width: 200px } p { white-space: nowrap }",
-        f"<div><p>{LONG}</p><p>Beside</p></div>",
-    ),
-    "fields": (
-        "div { width: 100px } input { width: 160px; border: 1px solid }",
-        '<div><input aria-label="Name"></div>',
-    ),
-}
-
-
-@pytest.mark.parametrize("grown", GROWN)
-def test_box_that_has_grown_out_of_its_parent_is_found(browser, grown):
-    style, main = GROWN[grown]
-    with visit(browser) as seen:
-        show(seen.page, VARIANTS[0])
-        seen.page.set_content(PAGE.format(style=style, main=main))
-
-        assert set(findings(seen.page, VARIANTS[0])) == {"leaves its box"}
-
-
 @pytest.mark.parametrize("check", FAULTS)
 def test_fault_is_found(browser, check):
     style, main = FAULTS[check]
