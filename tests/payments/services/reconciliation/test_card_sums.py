@@ -229,6 +229,19 @@ class TestStatementsOfAcquirers:
         assert (house("acquirer_receivable"), house("costs", "interchange")) == (50_000, -750)
         assert arrived([paid.pk]) == {paid.pk}
 
+    def test_reference_that_looks_like_a_card_number_is_found(self, api, friday, tmp_path):
+        bank_account(
+            csv_mapping=MAPPING | {"kind": "Kind", "text": "Kind"},
+            connector_account=pay(api, 50_000)[0].account,
+            **OF_ACQUIRER,
+        )
+        Transaction.objects.update(retrieval_reference_number="600912006621")
+        file = self.statement(("2026-01-09", 50_000, "600912006621", "payment"))
+
+        import_statement(tmp_path, file, account="acquirer")
+
+        assert why() == ["the bank's reference"]
+
     def test_cost_of_the_amount_of_a_refund_is_a_cost(self, api, tmp_path):
         (paid,) = pay(api, 50_000)
         api.post(f"/api/payments/{paid.reference}/refunds", {"reference": "r1", "amount": 750})
