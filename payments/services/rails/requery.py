@@ -36,6 +36,7 @@ from payments.services.payouts.payout_freezes import is_frozen
 from payments.services.rails.rail_choices import acquirer_finder, bank_finder
 from payments.services.rails.rail_orders import card_order, operation_order, payout_order, refund_order
 from payments.services.rails.rail_queries import (
+    first_calls,
     parallel_calls,
     query_leases,
     rail_blocks,
@@ -43,7 +44,6 @@ from payments.services.rails.rail_queries import (
 )
 from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rails.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
-from payments.services.refunds import return_attention
 from payments.services.transitions import Cause
 
 __all__ = [
@@ -419,23 +419,22 @@ def _apply(subject: Unanswered, answer: RailAnswer | None, *, now: datetime) -> 
         authorisation_reversals.finish(subject, now=now)
         return True
     if answer is None or not answer.is_definite:
-        return _keep_identifiers(subject, answer)
+        return _is_unknown(subject, answer)
     applied = transitions.apply_answer(subject, answer, cause=Cause.REQUERY, now=now)
     return applied.awaiting != Transaction.Awaiting.RAIL  # the acquirer may wait for the payer still
 
 
 def _apply_to_operation(operation: CardOperation, answer: RailAnswer | None, *, now: datetime) -> bool:
     if answer is None or not answer.is_definite:
-        return _keep_identifiers(operation, answer)
+        return _is_unknown(operation, answer)
     operations.apply_answer(operation_id=operation.pk, answer=answer, cause=Cause.REQUERY, now=now)
     return True
 
 
-def _keep_identifiers(subject: Unanswered, answer: RailAnswer | None) -> bool:
-    """Store the rail's identifiers of an outcome that is still unknown. Return that it isn't known."""
+def _is_unknown(subject: Unanswered, answer: RailAnswer | None) -> bool:
+    """Store what is told about an outcome that is still unknown. Return that it isn't known."""
     if answer is not None:
-        subject.keep_identifiers(answer)
-        return_attention.keep_attention(subject, answer.attention)
+        first_calls.keep_unknown(subject, answer)
     return False
 
 

@@ -23,8 +23,7 @@ def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswe
         answer = call()
         rail_blocks.follow(answer, about=about, now=clock.now())
         if not answer.is_definite:
-            about.keep_identifiers(answer)
-            return_attention.keep_attention(about, answer.attention)
+            keep_unknown(about, answer)
     except RailBlocked as blocked:
         rail_blocks.record(blocked, about=about, now=clock.now())
         return None
@@ -35,3 +34,9 @@ def answer_to(call: Callable[[], RailAnswer], *, about: Unanswered) -> RailAnswe
             with suppress(DatabaseError):  # the lease expires anyway
                 query_leases.release(about)
     return answer
+
+
+def keep_unknown(subject: Unanswered, answer: RailAnswer) -> None:
+    """Store what an answer tells although the outcome is still unknown: the rail's identifiers, and what staff must do."""
+    subject.keep_identifiers(answer)
+    return_attention.keep_attention(subject, answer.attention)
