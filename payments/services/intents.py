@@ -76,16 +76,13 @@ def open_intent(
     if attempt is not None:
         _insert_attempt(new, attempt, now=now)
         return IdempotentResult(new, is_replay=False)
-    if insert_if_absent(new, at_default=NEVER_SET, unless=None if _may_be_reserved(new) else _RESERVED):
+    # A payout of a batch has the reference that was reserved for it.
+    reserved = None if new.request_type == Transaction.RequestType.PAYOUT else _RESERVED
+    if insert_if_absent(new, at_default=NEVER_SET, unless=reserved):
         return IdempotentResult(new, is_replay=False)
-    if not _may_be_reserved(new):
+    if reserved is not None:
         reserved_references.require_free(business, reference)
     return IdempotentResult(_existing(find_of(business, reference)), is_replay=True)
-
-
-def _may_be_reserved(new: Transaction) -> bool:
-    """Return whether a transaction may have a reserved reference: payouts of batches do, which reserved it."""
-    return new.request_type == Transaction.RequestType.PAYOUT
 
 
 _RESERVED = Unless(ReservedReference, ("business", "reference"))
