@@ -15,6 +15,7 @@ from kit import banks
 from kit.money.money import money as format_money
 from payments.models import Beneficiary, Transaction
 from payments.rules.status_names import UNAPPLIED_REASONS
+from payments.services.intents import find_of
 from payments.services.payouts import beneficiaries
 from payments.services.payouts.beneficiaries import Verified
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
@@ -116,16 +117,9 @@ def _decision(money: UnappliedMoney, amount: str) -> str:
 
 def _payment(money: UnappliedMoney) -> Transaction | None:
     """Return the payment that the transfer was meant for, if it is known."""
-    return _named(money, money.payment_reference or "")
+    return find_of(money.business, money.payment_reference) if money.payment_reference else None
 
 
 def _payout(money: UnappliedMoney) -> Transaction | None:
     """Return the payout to the sender, if there is one."""
-    return _named(money, money.reference)
-
-
-def _named(money: UnappliedMoney, reference: str) -> Transaction | None:
-    if not reference:
-        return None
-    found: Transaction | None = Transaction.objects.of(money.business).filter(reference=reference).first()
-    return found
+    return find_of(money.business, money.reference) if money.reference else None

@@ -29,6 +29,7 @@ from payments.rules.status_names import (
     status_name,
     unapplied_name,
 )
+from payments.services.intents import find_of
 from payments.services.staff import made_about, staff_actions
 from payments.services.staff.staff_action import StaffAction
 from payments.services.transfers.return_destinations import sender_of
@@ -184,10 +185,7 @@ def _action(unapplied: UnappliedMoney, form: CreditForm) -> StaffAction:
 def _payment_of(unapplied: UnappliedMoney) -> Transaction | None:
     """Return the payment that the transfer was meant for, if it is known."""
     reference = UnappliedMoney.objects.with_payment_reference().get(pk=unapplied.pk).payment_reference
-    if not reference:
-        return None
-    found: Transaction | None = Transaction.objects.of(unapplied.business).filter(reference=reference).first()
-    return found
+    return find_of(unapplied.business, reference) if reference else None
 
 
 def _destination(unapplied: UnappliedMoney, form: CreditForm) -> str:
