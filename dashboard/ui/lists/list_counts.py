@@ -38,13 +38,13 @@ def counts_of(
     bounded = {name for name, each in wanted.items() if rows.is_scan(**each)}
     limit = scan_limit(rows.newest(), order) if bounded else None
     if limit is None:
-        counts = count_each(parts, are_disjoint=rows.are_disjoint)
-        return counts | {SHOWN: counts[shown]}
-    if shown in bounded and PAGES_BEFORE in parts:
-        bounded.add(PAGES_BEFORE)
-    among_newest = order.within(order.position(limit), is_older=True)
-    for name in bounded:
-        parts[name] = [source.filter(among_newest) for source in parts[name]]
+        bounded = set()
+    else:
+        if shown in bounded and PAGES_BEFORE in parts:
+            bounded.add(PAGES_BEFORE)
+        among_newest = order.within(order.position(limit), is_older=True)
+        for name in bounded:
+            parts[name] = [source.filter(among_newest) for source in parts[name]]
     counts = count_each(parts, are_disjoint=rows.are_disjoint)
     counts |= {name: replace(counts[name], is_exact=False) for name in bounded}
     return counts | {SHOWN: counts[shown]}
