@@ -57,6 +57,9 @@ class UnansweredFilter(admin.SimpleListFilter):
         return queryset.unanswered().filter(created_at__lte=clock.now() - age)
 
 
+WITH_QUERIES = {"rail", "staff", "account"}  # values of `WaitsFilter` whose rows are queried at their rail
+
+
 class ResolvableAdmin(ReadOnlyAdmin):
     """Rows whose unknown outcome staff may resolve. Lists of unanswered rows show the number of queries."""
 
@@ -64,11 +67,7 @@ class ResolvableAdmin(ReadOnlyAdmin):
     unanswered_columns: tuple[str, ...] = ()
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        if UnansweredFilter.parameter_name in request.GET or request.GET.get("waits") in {
-            "rail",
-            "staff",
-            "account",
-        }:
+        if UnansweredFilter.parameter_name in request.GET or request.GET.get("waits") in WITH_QUERIES:
             return self._linked(request, self.unanswered_columns)
         return super().get_list_display(request)
 
