@@ -9,9 +9,7 @@ from django.contrib.postgres import operations
 from django.db.migrations import AddConstraint, AddIndex, AlterField, RemoveIndex, RunSQL
 from django.db.migrations.operations.base import Operation
 
-
-def _is_postgresql(schema_editor: Any) -> bool:
-    return bool(schema_editor.connection.vendor == "postgresql")
+from kit.db import postgresql
 
 
 class OnPostgreSQL(Operation):
@@ -20,13 +18,13 @@ class OnPostgreSQL(Operation):
     elsewhere: ClassVar[type[Operation] | None] = None  # None: no operation
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
+        if postgresql.is_used_by(schema_editor):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
         elif self.elsewhere is not None:
             self.elsewhere.database_forwards(self, app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
+        if postgresql.is_used_by(schema_editor):
             super().database_backwards(app_label, schema_editor, from_state, to_state)
         elif self.elsewhere is not None:
             self.elsewhere.database_backwards(self, app_label, schema_editor, from_state, to_state)
@@ -38,7 +36,7 @@ class AddIndexConcurrently(OnPostgreSQL, operations.AddIndexConcurrently):
     elsewhere = AddIndex
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if _is_postgresql(schema_editor):
+        if postgresql.is_used_by(schema_editor):
             # An interrupted build leaves an invalid index of this name.
             leftover = schema_editor.quote_name(self.index.name)
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {leftover}", params=None)
@@ -54,7 +52,7 @@ class AddUniqueConstraintConcurrently(OnPostgreSQL, AddConstraint):
     elsewhere = AddConstraint
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if not _is_postgresql(schema_editor):
+        if not postgresql.is_used_by(schema_editor):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
         model = to_state.apps.get_model(app_label, self.model_name)
@@ -82,7 +80,7 @@ class AlterForeignKey(AlterField):
     ]  # with the names of the table, the column, and its unique constraint as PostgreSQL names it
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if not _is_postgresql(schema_editor):
+        if not postgresql.is_used_by(schema_editor):
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
         options = to_state.apps.get_model(app_label, self.model_name)._meta
@@ -115,7 +113,7 @@ class RunPostgreSQL(OnPostgreSQL, RunSQL):
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         forwards = super().database_forwards
-        if _is_postgresql(schema_editor) and schema_editor.atomic_migration:
+        if postgresql.is_used_by(schema_editor) and schema_editor.atomic_migration:
             statements = [self.sql] if isinstance(self.sql, str) else map(str, self.sql)
             forwards = RunSQL([each.replace(" CONCURRENTLY", "") for each in statements]).database_forwards
         forwards(app_label, schema_editor, from_state, to_state)

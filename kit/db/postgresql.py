@@ -7,6 +7,11 @@ from typing import Any
 from django.db import connection, transaction
 
 
+def is_used_by(schema_editor: Any) -> bool:
+    """Return whether a migration changes a database of PostgreSQL."""
+    return bool(schema_editor.connection.vendor == "postgresql")
+
+
 def rows(statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """Return the rows of a statement about PostgreSQL's own state. SQLite has no such state, so there are none.
 

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models.sql import Query
 
+from kit.db import postgresql
+
 # PostgreSQL fires triggers by name. A CHECK comes after those of `kit.db.triggers`, whose names begin with the table's.
 _AFTER_OTHERS = "written_"
 
@@ -25,16 +27,15 @@ class TriggeredCheck(models.CheckConstraint):
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as Django's constraints
 
     def constraint_sql(self, model: Any, schema_editor: Any) -> Any:
-        if schema_editor.connection.vendor != "postgresql":
+        if not postgresql.is_used_by(schema_editor):
             return super().constraint_sql(model, schema_editor)
         schema_editor.deferred_sql.append(self.create_sql(model, schema_editor))  # the table comes first
         return None
 
     def create_sql(self, model: Any, schema_editor: Any) -> Any:
-        if schema_editor.connection.vendor != "postgresql":
+        if not postgresql.is_used_by(schema_editor):
             return super().create_sql(model, schema_editor)
-        table, name = (schema_editor.quote_name(each) for each in (model._meta.db_table, self.name))
-        trigger = schema_editor.quote_name(f"{_AFTER_OTHERS}{self.name}")
+        table, name, trigger = self._names(model, schema_editor)
         condition = self._condition_of_new_row(model, schema_editor)
         columns = ", ".join(sorted(set(re.findall(r'NEW\.("[^"]+")', condition))))
         message = f"new row for relation {table} violates check constraint {name}"
@@ -47,11 +48,15 @@ class TriggeredCheck(models.CheckConstraint):
         )
 
     def remove_sql(self, model: Any, schema_editor: Any) -> Any:
-        if schema_editor.connection.vendor != "postgresql":
+        if not postgresql.is_used_by(schema_editor):
             return super().remove_sql(model, schema_editor)
-        table, name = (schema_editor.quote_name(each) for each in (model._meta.db_table, self.name))
-        trigger = schema_editor.quote_name(f"{_AFTER_OTHERS}{self.name}")
+        table, name, trigger = self._names(model, schema_editor)
         return f"DROP TRIGGER {trigger} ON {table}; DROP FUNCTION {name}()"
+
+    def _names(self, model: Any, schema_editor: Any) -> list[str]:
+        """Return the names of the table, of the constraint and its function, and of the trigger, quoted."""
+        names = (model._meta.db_table, self.name, f"{_AFTER_OTHERS}{self.name}")
+        return [schema_editor.quote_name(each) for each in names]
 
     def _condition_of_new_row(self, model: Any, schema_editor: Any) -> str:
         """Return the condition as SQL about the row NEW. A null condition holds, as in a CHECK."""
