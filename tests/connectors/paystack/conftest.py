@@ -16,6 +16,13 @@ def paystack():
 
 
 @pytest.fixture
+def takes_cards(settings):
+    """Have Paystack take card payments, on pages that it hosts."""
+    settings.PROXIES_IN_FRONT = 1
+    settings.CARD_ACQUIRER = "paystack"
+
+
+@pytest.fixture
 def live():
     client = Client(key=LIVE_KEY)
     yield client

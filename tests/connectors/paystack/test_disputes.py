@@ -30,9 +30,7 @@ def variants():
 
 
 @pytest.fixture
-def desk(settings, api, variants):
-    settings.PROXIES_IN_FRONT = 1
-    settings.CARD_ACQUIRER = "paystack"
+def desk(settings, api, variants, takes_cards):
     with paystack_connected(settings, api, standing_at=timezone.now(), **variants) as paystack:
         shop = Shop(paystack)
         shop.come_back(shop.enter(shop.go()))
@@ -184,19 +182,10 @@ class TestAnswer:
         desk.payment.refresh_from_db()
         assert desk.payment.amount_disputed == lost
 
-    def test_whose_confirmation_is_lost_is_sent_once(self, api, desk, dispute, sent):
-        api.post(f"{dispute}/submit", {})
-        desk.paystack.plan("PUT /dispute: cut")
-
-        desk.send()
-        assert sending() == ("", "AnswerLost")
-        desk.send()
-
-        assert sending() == ("delivered", None)
-        assert [path for _, path, _ in sent].count("/dispute/{id}/resolve") == 1
-
-    def test_acceptance_whose_confirmation_is_lost_is_sent_once(self, api, desk, dispute, sent):
-        api.post(f"{dispute}/accept", {"amount": 20_000})
+    @pytest.mark.parametrize("answer", [("submit", {}), ("accept", {"amount": 20_000})])
+    def test_whose_confirmation_is_lost_is_sent_once(self, api, desk, dispute, sent, answer):
+        path, body = answer
+        api.post(f"{dispute}/{path}", body)
         desk.paystack.plan("PUT /dispute: cut")
 
         desk.send()

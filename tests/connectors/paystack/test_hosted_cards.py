@@ -34,9 +34,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def paystack(settings, api):
-    settings.PROXIES_IN_FRONT = 1
-    settings.CARD_ACQUIRER = "paystack"
+def paystack(settings, api, takes_cards):
     with paystack_connected(settings, api) as connected:
         yield connected
     call_command("check_ledger")

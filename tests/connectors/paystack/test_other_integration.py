@@ -15,9 +15,7 @@ OTHER_KEY = "sk_test_another_key"
 
 
 @pytest.fixture
-def paystack(settings, api):
-    settings.PROXIES_IN_FRONT = 1
-    settings.CARD_ACQUIRER = "paystack"
+def paystack(settings, api, takes_cards):
     with paystack_connected(settings, api) as connected:
         yield connected
 

@@ -8,18 +8,18 @@ from connectors.paystack.client import Deadline, PaystackClient
 from kit.connectors.http_client import HttpAnswer
 from kit.connectors.token_bucket import LONGEST_WAIT
 from payments.rails.protocol import RateLimited
+from tests.sleeping_clock import SleepingClock
 
 TAKEN = HttpAnswer(200, {}, json.dumps({"status": True, "message": "Taken", "data": {}}).encode())
 
 
-class Paystack:
+class Paystack(SleepingClock):
     """Answers each call, at first with the planned resets of 429, and is the clock that only waiting moves."""
 
     def __init__(self):
+        super().__init__()
         self.resets = []
         self.sent = []
-        self.now = 1_800_000_000.0
-        self.slept = 0.0
 
     def has_room(self):
         return True
@@ -30,13 +30,6 @@ class Paystack:
             return TAKEN
         body = json.dumps({"status": False, "message": "Rate limit exceeded", "code": "rate_limited"})
         return HttpAnswer(429, {"x-ratelimit-reset": self.resets.pop(0)}, body.encode())
-
-    def time(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
-        self.slept += seconds
 
 
 @pytest.fixture

@@ -5,29 +5,15 @@ from django.conf import settings as configured
 
 from kit.connectors.token_bucket import PROCESSES, NoToken, TokenBucket
 from tests.frozen_redis import frozen_cache
+from tests.sleeping_clock import SleepingClock
 
 pytestmark = pytest.mark.redis
 needs_redis = pytest.mark.skipif(not configured.REDIS_URL, reason="REDIS_URL names no Redis")
 
 
-class Time:
-    """A clock that only sleeping moves."""
-
-    def __init__(self):
-        self.now = 1_800_000_000.0
-        self.slept = 0.0
-
-    def time(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
-        self.slept += seconds
-
-
 @pytest.fixture
 def clock():
-    return Time()
+    return SleepingClock()
 
 
 @pytest.fixture(params=["process", pytest.param("redis", marks=needs_redis)])
