@@ -1,23 +1,16 @@
 """Measure card payments through a connector in this process."""
 
 import argparse
-import json
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
-from http import HTTPStatus
 from unittest.mock import patch
 
 from django.conf import settings
-from django.db import connection
-from django.test import Client as HttpClient
 
-from benchmarks.figures import Figure, percentile, seconds_of
+from benchmarks.figures import Figure
 from benchmarks.list_parts import client_with_a_payment
 from connectors.checkout.simulator.settings import Identity
 from kit.free_ports import free_port
@@ -26,7 +19,6 @@ from tests.clients import InProcessClient
 from tests.journeys.service import PROJECT, wait_until_open
 
 LARGEST_RATIO = 1.3  # of our CPU for a payment through the provider
-FORGED_PER_SECOND = 10_000 / 60
 WARM_UP = 30
 GOOD_CARD = "4242424242424242"
 
@@ -51,8 +43,6 @@ def cards(_url: str, options: argparse.Namespace) -> Iterator[Figure]:
     yield Figure.of_ratios(
         "CPU through Checkout.com, of the sandbox rail's", checkout, sandbox, LARGEST_RATIO, at_least=False
     )
-    settings.CARD_ACQUIRER = "sandbox"
-    yield from _beside_forged_webhooks(client, options.rounds, options.payments)
 
 
 def _pay(client: InProcessClient, rail: str, payments: int) -> float:
@@ -67,51 +57,6 @@ def _pay(client: InProcessClient, rail: str, payments: int) -> float:
         if answer.status_code != 201 or answer.json()["status"] != "success":
             sys.exit(f"payment through {rail}: {answer.content.decode()}")
     return (time.process_time() - started) / payments * 1000
-
-
-def _beside_forged_webhooks(client: InProcessClient, rounds: int, payments: int) -> Iterator[Figure]:
-    """Make payments one after another, alone and while another thread of this process sends forged webhooks.
-
-    Rounds alternate: what else the machine does would otherwise slow only one of both.
-    """
-    alone: list[float] = []
-    beside: list[float] = []
-    forged: list[float] = []
-    settings.CHECKOUT_WEBHOOK_KEYS = ["webhook-key"]
-    _durations(client, WARM_UP)
-    for _ in range(rounds):
-        alone += _durations(client, payments)
-        over = threading.Event()
-        with ThreadPoolExecutor(1) as pool:
-            forging = pool.submit(_forge, over)
-            try:
-                beside += _durations(client, payments)
-            finally:
-                over.set()
-        forged.append(forging.result())
-    yield Figure.of_rounds("forged webhooks that are refused", forged, "/min")
-    ratio = percentile(beside, 0.99) / percentile(alone, 0.99)
-    yield Figure("p99 of payments beside 10,000 of them a minute, of theirs alone", ratio, "times", 2)
-
-
-def _durations(client: InProcessClient, payments: int) -> list[float]:
-    """Make payments, and return the duration of each in seconds."""
-    return [seconds_of(partial(client.post, "/api/payments", orders.card_payment())) for _ in range(payments)]
-
-
-def _forge(over: threading.Event) -> float:
-    """Send webhooks with a wrong signature until it is over, and return how many a minute."""
-    provider, started, sent = HttpClient(), time.perf_counter(), 0
-    while not over.wait(max(0.0, started + sent / FORGED_PER_SECOND - time.perf_counter())):
-        body = json.dumps({"id": f"evt_{sent:026}", "type": "payment_approved", "data": {}})
-        answer = provider.post(
-            "/connectors/checkout", body, content_type="application/json", headers={"Cko-Signature": "0" * 64}
-        )
-        if answer.status_code != HTTPStatus.UNAUTHORIZED:
-            sys.exit(f"forged webhook: {answer.status_code}")
-        sent += 1
-    connection.close()
-    return sent / (time.perf_counter() - started) * 60
 
 
 @contextmanager
