@@ -12,7 +12,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,24 +77,24 @@ class HttpClient:
         if not self._slots.acquire(blocking=False):
             raise NoRoom("too many calls in progress")
         call = _Call()
-        self._threads.submit(self._work, call, request, timeout)
+        answer = self._threads.submit(self._work, call, request, timeout)
         try:
-            return call.answer.result(timeout)
+            return answer.result(timeout)
         except TimeoutError:
             call.cut()
             raise NoAnswer("too late") from None
 
-    def _work(self, call: "_Call", request: HttpRequest, timeout: float) -> None:
+    def _work(self, call: "_Call", request: HttpRequest, timeout: float) -> HttpAnswer:
         _current.call = call
         try:
-            call.answer.set_result(self._exchange(request, timeout))
-        except NoAnswer as reason:
-            call.answer.set_exception(reason)
+            return self._exchange(request, timeout)
+        except NoAnswer:
+            raise
         except requests.Timeout:
-            call.answer.set_exception(NoAnswer("too late"))
-        except Exception as problem:  # noqa: BLE001  (every failure must reach the waiting caller)
+            raise NoAnswer("too late") from None
+        except Exception as problem:  # noqa: BLE001  (every failure is no answer)
             # The name only: the message may have the address with its query.
-            call.answer.set_exception(NoAnswer(type(problem).__name__))
+            raise NoAnswer(type(problem).__name__) from None
         finally:
             self._slots.release()
 
@@ -124,10 +124,9 @@ def _body(response: requests.Response, largest: int) -> bytes:
 
 
 class _Call:
-    """One call: its answer and its connection."""
+    """The connection of a call."""
 
     def __init__(self) -> None:
-        self.answer: Future[HttpAnswer] = Future()
         self._connection: HTTPConnection | None = None
         self._is_cut = False
 
