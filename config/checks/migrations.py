@@ -18,7 +18,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.db.migrations import AddField, Migration, RunPython, RunSQL
-from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.utils import ConnectionHandler
@@ -62,20 +62,27 @@ POSTGRESQL = 15  # the oldest supported version
 
 def complaints() -> list[str]:
     """Return the unsafe operations of our migrations after the baseline."""
-    loader = MigrationLoader(None)
+    return unsafe(_new_migrations())
+
+
+def _new_migrations() -> Iterator[tuple[Migration, ProjectState]]:
+    """Yield each of our migrations after the baseline, with one state, which it must be applied to before the next one."""
     ours = {
         config.label for config in apps.get_app_configs() if Path(config.path).parent == settings.BASE_DIR
     }
-    new = [
-        key
-        for key in loader.graph.nodes
-        if key[0] in ours and key[1] > BASELINE.get(key[0], "") and key in loader.disk_migrations
-    ]
-    return unsafe((loader.graph.nodes[key], loader.project_state(key, at_end=False)) for key in sorted(new))
+    executor = MigrationExecutor(None)
+    state = ProjectState(real_apps=executor.loader.unmigrated_apps)
+    targets = executor.loader.graph.leaf_nodes()
+    for migration, _ in executor.migration_plan(targets, clean_start=True):
+        app, name = migration.app_label, migration.name
+        if app in ours and name > BASELINE.get(app, ""):
+            yield migration, state
+        else:
+            migration.mutate_state(state, preserve=False)
 
 
 def unsafe(migrations: Iterable[tuple[Migration, ProjectState]]) -> list[str]:
-    """Return the unsafe operations of migrations, each given with its initial state."""
+    """Return the unsafe operations of migrations. Each is applied to the state that it is given with."""
     found: list[tuple[Migration, str]] = []
     with TemporaryDirectory() as folder:
         files: dict[str, Migration] = {}
@@ -93,12 +100,12 @@ def unsafe(migrations: Iterable[tuple[Migration, ProjectState]]) -> list[str]:
 
 
 def sql_of(migration: Migration, state: ProjectState) -> str:
-    """Return the SQL of a migration on PostgreSQL."""
+    """Apply a migration to a state, and return its SQL on PostgreSQL."""
     databases = ConnectionHandler({"default": {"ENGINE": "django.db.backends.postgresql"}})
     connection: Any = databases["default"]
     connection.__dict__["pg_version"] = POSTGRESQL * 10_000  # otherwise Django would query a server
     with _Written(connection, collect_sql=True, atomic=False) as editor:
-        migration.apply(state.clone(), editor, collect_sql=True)
+        migration.apply(state, editor, collect_sql=True)
     statements = "\n".join(editor.collected_sql)
     return f"BEGIN;\n{statements}\nCOMMIT;\n" if migration.atomic else statements
 

@@ -26,7 +26,7 @@ def migration_of(*operations, atomic=True, **attributes):
 
 def complaints_about(*operations, atomic=True, **attributes):
     """Return the names of the rules that a migration of `webhooks` violates."""
-    found = migration_rules.unsafe([(migration_of(*operations, atomic=atomic, **attributes), STATE)])
+    found = migration_rules.unsafe([(migration_of(*operations, atomic=atomic, **attributes), STATE.clone())])
     return {line.split(": ")[1].split(".")[0] for line in found}
 
 
@@ -132,7 +132,9 @@ class TestRules:
         assert complaints_about(operation, safe_because={"ban-drop-column": "Unread since 1.4."}) == set()
 
     def test_say_what_to_do_instead(self):
-        [complaint] = migration_rules.unsafe([(migration_of(migrations.DeleteModel("Attempt")), STATE)])
+        [complaint] = migration_rules.unsafe(
+            [(migration_of(migrations.DeleteModel("Attempt")), STATE.clone())]
+        )
 
         assert complaint == (
             "webhooks.0099_later: ban-drop-table. The old code reads it. Drop it a release later."
@@ -144,12 +146,16 @@ FINISHED = next(index for index in Delivery._meta.indexes if index.name == "deli
 
 @pytest.fixture
 def later_migration(monkeypatch):
-    """Add a migration after the last one of `webhooks`. It rebuilds an index while it holds a lock."""
+    """Add a migration after the last one of `webhooks`. It rebuilds an index while it holds a lock.
+
+    The baseline is moved to those before it, which `make lint` checks.
+    """
     load_disk = MigrationLoader.load_disk
+    leaves = MigrationLoader(None).graph.leaf_nodes()
     later = migration_of(
         migrations.RemoveIndex("delivery", FINISHED.name),
         migrations.AddIndex("delivery", FINISHED),
-        dependencies=MigrationLoader(None).graph.leaf_nodes("webhooks"),
+        dependencies=[key for key in leaves if key[0] == "webhooks"],
     )
 
     def load(loader):
@@ -157,24 +163,14 @@ def later_migration(monkeypatch):
         loader.disk_migrations["webhooks", later.name] = later
 
     monkeypatch.setattr(MigrationLoader, "load_disk", load)
+    monkeypatch.setattr(migration_rules, "BASELINE", dict(leaves))
 
 
 class TestLint:
     @pytest.mark.long
-    def test_passes_for_our_migrations(self):
-        assert migration_rules.complaints() == []
-
-    @pytest.mark.long
-    @pytest.mark.usefixtures("later_migration")
-    def test_checks_migrations_after_the_baseline(self):
-        assert {line.partition(". ")[0] for line in migration_rules.complaints()} == {
-            "webhooks.0099_later: require-concurrent-index-creation"
-        }
-
-    @pytest.mark.long
     @pytest.mark.django_db
     @pytest.mark.usefixtures("later_migration")
-    def test_fails_for_an_unsafe_migration(self):
+    def test_fails_for_an_unsafe_migration_after_the_baseline(self):
         with pytest.raises(CommandError, match=r"webhooks\.0099_later: require-concurrent"):
             call_command("check_project")
 
