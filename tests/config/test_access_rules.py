@@ -120,8 +120,9 @@ class TestAsking:
     def test_precedes_every_action_that_is_not_exempt(self, stale_superuser):
         wrong = []
         for route, rule in of_people().items():
+            client = signed_in(stale_superuser, fresh=False)
             for method in UNSAFE:
-                answer = getattr(signed_in(stale_superuser, fresh=False), method)(path_of(route))
+                answer = getattr(client, method)(path_of(route))
                 if is_asked(answer) != (rule.asks != Asks.NEVER):
                     wrong.append((route, method, answer.status_code))
 
