@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q
 
 from dashboard.payout_batches import history
+from dashboard.transactions.payout_failures import failure_of
 from payments.models import PayoutApprovalGrant, Transaction
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch, PayoutBatchItem
@@ -81,11 +82,19 @@ def context(
         "segments": _segments(batch, items, found),
         "sent": next((part.number for part in found if part.name == SENT[0]), 0),
         "failed": len(failed),
-        "failed_items": failed[:SHOWN_ITEMS],
+        "failed_items": [(item, _why_unsent(item)) for item in failed[:SHOWN_ITEMS]],
         "unconfirmed": unconfirmed[:SHOWN_ITEMS],
         "held_until": batch.held_since and batch.held_since + HELD_FOR,
         "updated_at": now,
     }
+
+
+def _why_unsent(item: PayoutBatchItem) -> str:
+    """Return why an item failed without that a bank refused it; an empty string if one did."""
+    if item.payout is None:
+        return f"{item.problem} Nothing was taken from your balance."
+    failure = failure_of(item.payout)
+    return f"{failure.cause}. {failure.text}" if failure and not item.payout.full_gateway_code else ""
 
 
 def _grants(batch: PayoutBatch) -> list[PayoutApprovalGrant]:

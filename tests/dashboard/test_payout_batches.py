@@ -27,7 +27,7 @@ from payments.rules.sandbox_triggers import (
 )
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch, PayoutBatchItem
-from payout_batches.services import batches, checks, sending
+from payout_batches.services import batches, checks, sandbox, sending
 from tests import orders
 from tests.batches import ACTOR, checked_batch, completed_batch, waiting_batch
 from tests.beneficiaries import beneficiary_of
@@ -790,6 +790,22 @@ def test_says_until_when_rows_are_held(browser, ada, settings):
     assert "3 held, NGN 600.00" in shown
     assert "The balance is too low." in shown
     assert "It is sent as soon as there is money; what is still held at" in shown
+
+
+def test_says_of_what_failed_for_lack_of_money_that_no_bank_refused_it(browser, ada, settings):
+    settings.PAYOUT_REQUIRES_BALANCE = True
+    batch = checked_batch(ada.business, orders.batch_item(0))
+    batches.approve(batch.pk, as_far_as_balance=True, actor=ACTOR, now=timezone.now())
+    sending.send_due()
+    batch.refresh_from_db()
+    sandbox.advance(batch, actor=ACTOR)
+
+    shown = shown_text(browser, batch)
+
+    assert "NGN 200.00 to <bdi>Supplier 0</bdi> failed</a>" in shown
+    assert "Your balance didn&#x27;t cover the payout and its fee. Nothing was taken." in shown
+    assert "refused" not in shown
+    assert "back in your balance" not in shown
 
 
 def test_shows_what_is_used_of_the_limits(browser, ada):
