@@ -60,6 +60,7 @@ DESCRIPTIONS = {
     "payout_batch.approved": "released the payout batch {target}",
     "payout_batch.scheduled": "scheduled the payout batch {target}",
     "payout_batch.rejected": "rejected the payout batch {target}",
+    "payout_batch.expired": "cancelled the payout batch {target}, which was not approved in time",
     "payout_batch.cancelled": "cancelled the payout batch {target}",
     "payout_batch.advanced": "advanced the payout batch {target} in the sandbox",
     "beneficiary.created": "saved the beneficiary {target}",

@@ -48,6 +48,7 @@ from payout_batches.services import events, notices
 
 Status, State = PayoutBatch.Status, PayoutBatchItem.State
 LATEST_RUN = timedelta(days=30)
+ASKS_SERVER = "Your server is asked about this batch."
 
 
 def create(
@@ -379,7 +380,9 @@ def expire(batch_id: UUID, *, now: datetime) -> bool:
     approvals.close(batch.approval.pk, PayoutApproval.State.EXPIRED, now=now)
     batch.items.unsent().update(state=State.CANCELLED)
     reprice(batch)
-    _end_cancelled(batch, actor=Actor(name="72 hours without a decision"), now=now)
+    actor = Actor(name="72 hours without a decision")
+    _end_cancelled(batch, actor=actor, now=now)
+    record("payout_batch.expired", batch, actor=actor, now=now)
     database.on_commit(partial(notices.mail_expired, batch))
     return True
 
@@ -440,6 +443,7 @@ def release(batch: PayoutBatch, *, actor: Actor, now: datetime) -> None:
     batch.started_at = None if is_later else now
     if PayoutControls.objects.filter(business=batch.business_id).exclude(server_url="").exists():
         batch.server_question = server_questions.open_question(business=batch.business, now=now)
+        batch.waits_for = ASKS_SERVER
     batch.save()
     items = payout_items(batch)
     after = {
@@ -494,6 +498,8 @@ def cancel(batch_id: UUID, *, actor: Actor, now: datetime) -> IdempotentResult[P
         raise InvalidState("This batch is completed. Nothing of it can be cancelled.")
     if batch.status == Status.AWAITING_APPROVAL and batch.approval is not None:
         approvals.close(batch.approval.pk, PayoutApproval.State.CANCELLED, now=now)
+    if batch.server_question_id is not None:
+        server_questions.cancel(batch.server_question_id, now=now)
     unsent = batch.items.unsent()
     after = {"items": unsent.count()}
     unsent.update(state=State.CANCELLED)
@@ -508,7 +514,7 @@ def cancel(batch_id: UUID, *, actor: Actor, now: datetime) -> IdempotentResult[P
 def end_if_final(batch: PayoutBatch, *, now: datetime) -> bool:
     """End a locked batch if each item is final. Event and state commit together."""
     is_cancelled = batch.cancelled_at is not None
-    if batch.status != Status.PROCESSING and not is_cancelled:
+    if batch.finished_at is not None or not (batch.status == Status.PROCESSING or is_cancelled):
         return False
     of_payouts = batch.items.filter(payout__status=Transaction.Status.PENDING)
     if batch.items.unsent().exists() or of_payouts.exists():

@@ -12,10 +12,10 @@ from payments.services.payouts.server_questions import Answer, Decision
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch
 from payout_batches.representation import represent_batch
-from payout_batches.services.batches import end_if_final, fail_unsent, lock
+from payout_batches.services.batches import ASKS_SERVER, end_if_final, fail_unsent, lock
 
 State = PayoutServerQuestion.State
-REJECTED = (State.DENIED, State.UNANSWERED)
+REJECTED = f"{PAYOUT_REJECTED.code} {PAYOUT_REJECTED.summary}"
 
 
 def ask_due(*, clock: Callable[[], datetime]) -> None:
@@ -41,6 +41,16 @@ def _decide(answer: Answer, *, now: datetime) -> None:
     question = server_questions.lock(answer.question_id)
     controls = PayoutControls.objects.filter(business=batch.business_id, frozen_at__isnull=False)
     server_questions.record(question, answer, is_frozen=controls.exists(), now=now)
-    if question.state in REJECTED:
-        fail_unsent(batch, f"{PAYOUT_REJECTED.code} {PAYOUT_REJECTED.summary}")
-        end_if_final(batch, now=now)
+    if question.state in {State.ASKING, State.APPROVED}:
+        is_asked = question.state == State.ASKING
+        batch.waits_for = f"{ASKS_SERVER} {question.last_answer}" if is_asked else ""
+        batch.save(update_fields=["waits_for"])
+    elif question.state == State.DENIED:
+        _fail(batch, "your server denied it.", now=now)
+    elif question.state == State.UNANSWERED:
+        _fail(batch, f"your server did not approve it. {question.last_answer}", now=now)
+
+
+def _fail(batch: PayoutBatch, why: str, *, now: datetime) -> None:
+    fail_unsent(batch, f"{REJECTED}: {why}")
+    end_if_final(batch, now=now)

@@ -1,15 +1,17 @@
 """What a batch waits for before it is sent: approval by other members, the business's server, limits and freezes."""
 
 import pytest
+from django.db import transaction as database
 from django.utils import timezone
 
+from merchants.models import AuditEntry
 from merchants.people.audit import Actor
 from payments.models import InvalidState, PayoutControls, PayoutServerQuestion, Transaction
 from payments.services.payouts import beneficiaries
 from payments.services.payouts.approvals import ApprovalChanged, MayNotApprove
 from payments.services.payouts.server_questions import Answer, Decision
 from payments.services.staff import business_closing
-from payout_batches.models import PayoutBatchItem
+from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.services import batches, checks, corrections, sending, server_answers
 from tests import orders
 from tests.batches import checked_batch
@@ -126,6 +128,7 @@ def test_without_a_decision_is_cancelled_after_72_hours(api, business, checker):
 
     assert (advanced.status_code, advanced.json()["status"]) == (200, "cancelled")
     assert advanced.json()["counts"] == {"cancelled": 3}
+    assert AuditEntry.objects.get(action="payout_batch.expired").target == made.reference
 
 
 @pytest.mark.parametrize("decision", [Decision.APPROVE, Decision.DENY])
@@ -166,6 +169,76 @@ def test_server_that_does_not_answer_is_asked_again_when_the_sandbox_advances(ap
     ]
 
     assert states == ["processing", "completed"]
+
+
+def test_says_that_it_waits_for_the_server(api, business, monkeypatch):
+    controls(business, server_url="http://127.0.0.1:9/ask")
+    answers = iter([Decision.NONE, Decision.APPROVE])
+    monkeypatch.setattr(
+        server_answers.server_questions,
+        "ask",
+        lambda found: [Answer(each.id, next(answers), "The server answered 500.") for each in found],
+    )
+    made = checked_batch(business)
+    address = f"/api/payout-batches/{made.reference}"
+
+    asked_now = api.post(f"{address}/approve").json()["waits_for"]
+    sending.send_due()
+    asked_again = api.get(address).json()["waits_for"]
+    ended = api.post("/api/sandbox/advance", {"payout_batch": made.reference}).json()
+
+    assert asked_now == "Your server is asked about this batch."
+    assert asked_again == "Your server is asked about this batch. The server answered 500."
+    assert (ended["status"], ended.get("waits_for")) == ("completed", None)
+
+
+@pytest.mark.parametrize("decision", [Decision.DENY, Decision.NONE])
+def test_says_that_the_server_rejected_it(business, monkeypatch, decision):
+    controls(business, server_url="http://127.0.0.1:9/ask")
+    monkeypatch.setattr(
+        server_answers.server_questions,
+        "ask",
+        lambda found: [Answer(each.id, decision, "The server answered 500.") for each in found],
+    )
+    made = checked_batch(business)
+    batches.approve(made.pk, **acting())
+    for _ in range(server_answers.server_questions.ATTEMPTS):
+        PayoutServerQuestion.objects.update(next_attempt_at=timezone.now())
+        sending.send_due()
+
+    problem = {
+        Decision.DENY: "20092 Payout rejected: your server denied it.",
+        Decision.NONE: "20092 Payout rejected: your server did not approve it. The server answered 500.",
+    }[decision]
+    assert {each.problem for each in made.items.all()} == {problem}
+
+
+def test_server_is_not_asked_about_a_cancelled_batch(business, monkeypatch):
+    controls(business, server_url="http://127.0.0.1:9/ask")
+    monkeypatch.setattr(
+        server_answers.server_questions,
+        "ask",
+        lambda found: [Answer(each.id, Decision.DENY, "") for each in found],
+    )
+    made = checked_batch(business)
+    batches.approve(made.pk, **acting())
+    batches.cancel(made.pk, **acting())
+    finished_at = PayoutBatch.objects.get(pk=made.pk).finished_at
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    question = PayoutServerQuestion.objects.get()
+    assert (question.state, question.attempts) == (PayoutServerQuestion.State.CANCELLED, 0)
+    assert (made.status, made.finished_at) == ("cancelled", finished_at)
+
+
+def test_ends_once(business):
+    made = checked_batch(business)
+    batches.cancel(made.pk, **acting())
+
+    with database.atomic():
+        assert not batches.end_if_final(batches.lock(made.pk), now=timezone.now())
 
 
 def test_payout_over_a_limit_fails_and_the_others_go_on(business):

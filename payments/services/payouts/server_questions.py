@@ -180,7 +180,7 @@ def record(question: PayoutServerQuestion, answer: Answer, *, is_frozen: bool, n
     )
 
 
-def cancel(payout: Transaction, *, now: datetime) -> None:
-    """End the question about a payout that is cancelled."""
-    asking = PayoutServerQuestion.objects.filter(transaction=payout, state=State.ASKING)
+def cancel(question_id: UUID, *, now: datetime) -> None:
+    """End the question about what is cancelled, if it wasn't decided."""
+    asking = PayoutServerQuestion.objects.filter(pk=question_id, state=State.ASKING)
     asking.update(state=State.CANCELLED, decided_at=now)

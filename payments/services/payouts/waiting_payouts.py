@@ -166,7 +166,7 @@ def _end(
     if payout.awaiting == Awaiting.APPROVAL:
         approvals.close(payout.approval.pk, state, now=now)
     else:
-        server_questions.cancel(payout, now=now)
+        server_questions.cancel(payout.server_question.pk, now=now)
     transitions.finish(payout, outcome, cause=cause, now=now)
 
 
