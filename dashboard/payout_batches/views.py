@@ -91,6 +91,8 @@ def _context(request: HttpRequest, membership: Membership, batch: PayoutBatch) -
     )
     total = shown.amount + batch.fees + batch.taxes
     names = ITEM_NAMES | {"ok": "To be sent"} if batch.started_at else ITEM_NAMES  # checked long ago
+    numbers = {**dict.fromkeys(ITEM_NAMES, 0), **shown.counts, NEW: len(new)}
+    sums = {**dict.fromkeys(ITEM_NAMES, 0), **shown.sums, NEW: sum(item.amount for item in new)}
     return {
         "membership": membership,
         "batch": batch,
@@ -107,8 +109,8 @@ def _context(request: HttpRequest, membership: Membership, batch: PayoutBatch) -
             *([(NEW, "New beneficiary", len(new))] if new else []),
         ],
         "state": state,
-        "listed_number": shown.counts.get(state, 0) if state in ITEM_NAMES else shown.number,
-        "listed_amount": shown.sums.get(state, 0) if state in ITEM_NAMES else shown.amount,
+        "listed_number": numbers.get(state, shown.number),
+        "listed_amount": sums.get(state, shown.amount),
         "unsent": sum(number for name, number in shown.counts.items() if name in UNSENT),
         "total": total,
         "left": shown.available - total,

@@ -29,7 +29,7 @@ class PayoutFilter(TransactionFilter):
     """Payouts."""
 
     listed_type = Transaction.RequestType.PAYOUT
-    shown_with: Sequence[str] = ("batch_item__batch",)
+    shown_with: Sequence[str] = ("batch_item__batch", "approval")
 
     bank = PastedField(
         required=False,

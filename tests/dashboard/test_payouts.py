@@ -426,6 +426,16 @@ class TestList:
         assert any(each.endswith("needs approval") for each in shown)
         assert "NGN 2,500.00 to Ada Obi was returned" in shown
 
+    def test_says_what_each_payout_waits_for(self, browser, ada, now):
+        waiting_payout(ada.business)
+        lost = {"name": "Ada Obi", "account_number": LOST_ANSWER_ACCOUNT, "bank_code": "058"}
+        start(orders.payout(customer=lost), business=ada.business, now=now)
+
+        shown = browser.get(PAYOUTS).content.decode()
+
+        assert "<small>Every payout needs approval</small>" in shown
+        assert "<small>Guaranty Trust Bank hasn\N{RIGHT SINGLE QUOTATION MARK}t confirmed</small>" in shown
+
     def test_says_which_batch_waits_for_approval_and_until_when(self, browser, ada):
         batch = waiting_batch(ada.business)
 
