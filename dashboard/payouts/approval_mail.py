@@ -23,6 +23,7 @@ from kit.text.plurals import counted
 from merchants.people import notifications
 from payments.models import PayoutApproval
 from payments.services.payouts import approvals
+from payout_batches import summaries
 
 log = structlog.get_logger("sluice.dashboard")
 
@@ -87,8 +88,10 @@ def _mail(group: list[PayoutApproval]) -> bool:
 
 
 def _batch(approval: PayoutApproval) -> tuple[str, str]:
-    batch: Any = approval.batch
-    what = f"the batch “{mailed(batch.title)}” of {counted(batch.item_count, 'payout')}, {money(batch.amount, batch.currency)}"
+    ((batch, number, amount),) = summaries.sizes([approval.batch])
+    what = (
+        f"the batch “{mailed(batch.title)}” of {counted(number, 'payout')}, {money(amount, batch.currency)}"
+    )
     return what, reverse("dashboard-batch", args=[batch.pk])
 
 

@@ -11,13 +11,14 @@ from merchants.models import MutedNotification
 from merchants.people.audit import Actor
 from payments.models import PayoutApproval, PayoutControls, Transaction
 from payments.services.payouts import waiting_payouts
-from payout_batches.services import batches
+from payout_batches.services import batches, corrections
 from tests import orders
 from tests.batches import checked_batch
 from tests.factories import ApiKeyFactory, MemberFactory
 from tests.payout_controls import waiting_payout
 
 pytestmark = pytest.mark.django_db
+ACTING = {"actor": Actor(name="test"), "now": timezone.now()}
 
 
 @pytest.fixture
@@ -101,6 +102,17 @@ def test_payouts_of_one_maker_share_one(business, mailoutbox):
     assert "3 payouts" in mailoutbox[0].body
     assert "/dashboard/payouts/?status=awaiting_approval" in mailoutbox[0].body
     assert len(mailoutbox) == 1
+
+
+def test_one_about_a_batch_leaves_out_removed_rows(business, mailoutbox):
+    PayoutControls.objects.create(business=business, approval="always")
+    made = checked_batch(business, orders.batch_item(1), orders.batch_item(2, amount=30_000))
+    corrections.remove(made.items.get(position=1).pk, **ACTING)
+    batches.approve(made.pk, **ACTING)
+
+    mail_due(now=timezone.now())
+
+    assert "of 1 payout, NGN 200.00" in mailoutbox[0].body
 
 
 def test_payouts_are_mailed_at_most_once_an_hour(business, mailoutbox):
