@@ -33,7 +33,7 @@ NOTIFICATIONS = {
         "A webhook endpoint fails, or accepts events again", frozenset({Role.OWNER, Role.DEVELOPER})
     ),
     Kind.BATCHES: Notification(
-        "Payouts wait for your approval, or a batch waits for money or was cancelled because it was not approved",
+        "Payouts wait for your approval or were not approved in time, or a batch waits for money",
         frozenset({Role.OWNER, Role.FINANCE}),
     ),
     Kind.SETTLEMENTS: Notification(

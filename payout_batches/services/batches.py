@@ -38,7 +38,7 @@ from payments.models import (
 from payments.rules.outcomes import PAYOUT_REJECTED
 from payments.services.fee_rules import NoPrice
 from payments.services.payouts import approvals, beneficiaries, server_questions
-from payments.services.payouts.approvals import ApprovalChanged, MayNotApprove, Needed, PayoutItem
+from payments.services.payouts.approvals import EXPIRY, ApprovalChanged, MayNotApprove, Needed, PayoutItem
 from payments.services.payouts.makers import Maker
 from payments.services.rails.rail_choices import configured_bank_for
 from payments.services.refunds.refund_cover import InsufficientFunds
@@ -380,9 +380,8 @@ def expire(batch_id: UUID, *, now: datetime) -> bool:
     approvals.close(batch.approval.pk, PayoutApproval.State.EXPIRED, now=now)
     batch.items.unsent().update(state=State.CANCELLED)
     reprice(batch)
-    actor = Actor(name="72 hours without a decision")
-    _end_cancelled(batch, actor=actor, now=now)
-    record("payout_batch.expired", batch, actor=actor, now=now)
+    _end_cancelled(batch, actor=EXPIRY, now=now)
+    record("payout_batch.expired", batch, actor=EXPIRY, now=now)
     database.on_commit(partial(notices.mail_expired, batch))
     return True
 

@@ -20,6 +20,7 @@ from rest_framework import status
 from kit.api.errors import Problem
 from kit.money.money import money
 from merchants.models import Business, Member, MemberQuerySet, User
+from merchants.people.audit import Actor
 from merchants.people.roles import GRANTS, Permission
 from payments.identifiers import new_id
 from payments.models import InvalidState, PayoutApproval, PayoutApprovalGrant, PayoutControls, Transaction
@@ -28,6 +29,7 @@ from payments.services.payouts.payout_freezes import require_not_frozen
 
 State = PayoutApproval.State
 LIFETIME = timedelta(hours=72)
+EXPIRY = Actor(name="72 hours without a decision")
 ROLES = GRANTS[Permission.PAY_OUT]
 
 

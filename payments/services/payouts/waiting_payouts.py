@@ -5,6 +5,7 @@ Each state change locks the payout first and its approval or question second. Th
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from functools import partial
 from typing import cast
@@ -32,8 +33,8 @@ from payments.representation import represent
 from payments.rules.outcomes import CANCELLED, PAYOUT_REJECTED, Outcome
 from payments.services import transitions
 from payments.services.intents import FIRST_QUERY_AFTER, find, lock
-from payments.services.payouts import approvals, beneficiaries, server_questions
-from payments.services.payouts.approvals import AlreadyDecided, item_of
+from payments.services.payouts import approvals, beneficiaries, expiry_mail, server_questions
+from payments.services.payouts.approvals import EXPIRY, AlreadyDecided, item_of
 from payments.services.payouts.payout_freezes import is_frozen
 from payments.services.payouts.server_questions import Answer, Decision
 from payments.services.rails.rail_choices import bank_finder
@@ -132,8 +133,13 @@ def cancel(payout_id: UUID, *, person: Actor | None = None, now: datetime) -> Id
 
 def expire_overdue(*, now: datetime) -> int:
     """Fail the payouts that were not approved within 72 hours, and return how many this call has failed."""
-    overdue = approvals.overdue(at=now).filter(transaction__isnull=False)
-    return sum(_expire_safely(each, now=now) for each in overdue.values_list("transaction", flat=True)[:500])
+    overdue = approvals.overdue(at=now).filter(transaction__isnull=False).select_related("business")[:500]
+    ended = Counter(
+        each.business for each in overdue if _expire_safely(cast("UUID", each.transaction_id), now=now)
+    )
+    for business, number in ended.items():
+        expiry_mail.send(business, number=number, now=now)
+    return ended.total()
 
 
 def _expire_safely(payout_id: UUID, *, now: datetime) -> bool:
@@ -151,6 +157,7 @@ def expire(payout_id: UUID, *, now: datetime) -> bool:
     if payout.awaiting != Awaiting.APPROVAL or payout.approval.expires_at > now:
         return False
     _end(payout, PayoutApproval.State.EXPIRED, PAYOUT_REJECTED, cause=Cause.EXPIRY, now=now)
+    _record("payout.expired", payout, actor=EXPIRY, now=now)
     return True
 
 

@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from ledger.services import balances
+from merchants.models import AuditEntry
 from merchants.people.audit import Actor
 from payments.models import PayoutApproval, PayoutControls, Transaction
 from payments.services.payouts import approvals, payout_freezes, waiting_payouts
@@ -160,8 +161,22 @@ class TestEndOfWaiting:
         payout = Transaction.objects.get(pk=payout.pk)
         assert (payout.status, payout.response_code) == ("failed", "20092")
         assert payout.approval.state == "expired"
+        assert AuditEntry.objects.get(action="payout.expired").target == payout.reference
         with pytest.raises(approvals.AlreadyDecided):
             approve(payout, checker)
+
+    def test_after_72_hours_is_mailed_at_most_once_an_hour(self, api, business, checker, mailoutbox):
+        controls(business, approval="always")
+        due = [waiting(api).approval.expires_at for _ in range(3)]
+
+        waiting_payouts.expire_overdue(now=due[1])
+        waiting_payouts.expire_overdue(now=due[2])
+
+        (sent,) = mailoutbox
+        assert sent.subject == f"Payouts of {business.name} were not approved in time"
+        assert "2 payouts waited for approval for 72 hours, and failed." in sent.body
+        assert "/dashboard/payouts/?status=failed" in sent.body
+        assert checker.email in sent.bcc + sent.to
 
     def test_can_be_a_cancellation_by_the_key(self, api, business):
         controls(business, approval="always")
