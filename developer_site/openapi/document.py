@@ -5,6 +5,7 @@ its extensions. Here is added what no single view says: problems, examples, head
 """
 
 from functools import lru_cache
+from threading import Lock
 from typing import Any, TypeAlias
 
 from django.conf import settings
@@ -40,9 +41,17 @@ URL_CONFLICT = {"$ref": "#/components/schemas/UrlConflict"}
 PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit-Policy", "RateLimit")}
 
 
-@lru_cache(maxsize=1)
 def document() -> dict[str, Any]:
     """Return the OpenAPI 3.1 document, generated once per process. Callers must not change it."""
+    with _ONE_THREAD:
+        return _generate()
+
+
+_ONE_THREAD = Lock()  # drf-spectacular fails if two threads load its extensions
+
+
+@lru_cache(maxsize=1)
+def _generate() -> dict[str, Any]:
     generated: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return generated
 
