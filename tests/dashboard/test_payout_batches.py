@@ -100,6 +100,26 @@ def test_csv_with_semicolons_bom_and_quotes(browser, ada):
     assert stored() == [('Kano; Dye "Works"', "044", "0690213447", 150_000)]
 
 
+def test_csv_with_30_columns_takes_formulas_as_text(browser, ada):
+    head = [
+        "Supplier",
+        "Bank",
+        "Account No",
+        "Amount (NGN)",
+        "Narration",
+        *[f"More {each}" for each in range(25)],
+    ]
+    row = ["=HYPERLINK()", "GTBank", "0124559810", "₦1,500.00", "=1+1", *["x"] * 25]
+    upload(browser, "rows.csv", "\n".join(";".join(cells) for cells in (head, row)).encode())
+
+    assert stored() == [("=HYPERLINK()", "058", "0124559810", 150_000)]
+    batch = PayoutBatch.objects.get()
+    assert batch.items.get().narration == "=1+1"
+    exported = b"".join(browser.get(f"{page_of(batch)}payouts.csv").streaming_content).decode()
+    assert ",'=HYPERLINK()," in exported  # and a spreadsheet doesn't take it as a formula either
+    assert ",'=1+1," in exported
+
+
 def test_excel_file_with_many_columns_and_a_formula(browser, ada):
     file = io.BytesIO()
     with Workbook(file) as book:
