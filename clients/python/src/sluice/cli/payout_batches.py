@@ -20,19 +20,17 @@ from sluice.client import Sluice
 
 EXAMPLE = "sluice payout-batches create --csv suppliers.csv"
 COLUMNS = "Beneficiary, Account number, Bank (code or name), Amount (such as 2500.00), Narration, Reference, Purpose"
-# Columns by the words of their headings, as the dashboard's template has them, or as the API calls them.
+# The words of headings for each field, as the dashboard's page takes them, and as the API calls them.
 HEADINGS = {
-    "beneficiary": "name",
-    "name": "name",
-    "account number": "account_number",
-    "account no": "account_number",
-    "bank": "bank_code",
-    "bank code": "bank_code",
-    "amount": "amount",
-    "narration": "narration",
-    "reference": "reference",
-    "purpose": "purpose",
+    "name": "name, beneficiary, beneficiary name, supplier, account name, payee, recipient, employee",
+    "bank_code": "bank, bank code, bank name, nip code, sort code",
+    "account_number": "account, account no, account number, acct no, acct number, nuban, account nr",
+    "amount": "amount, sum, value, amount ngn, net pay, salary",
+    "narration": "narration, description, note, remark, memo, details",
+    "reference": "reference, ref, payout reference, id",
+    "purpose": "purpose, payment purpose, purpose of payment",
 }
+FIELDS = {words: field for field, headings in HEADINGS.items() for words in headings.split(", ")}
 NEEDED = {"name", "account_number", "bank_code", "amount"}
 SIGNS = {"NGN": "₦", "USD": "$"}  # before an amount
 DECIDED = ("ok", "pending", "success", "cancelled")  # states of payouts of which nothing has to be said
@@ -131,7 +129,7 @@ def _payouts(content: bytes, reference: str, currency: str) -> Iterator[dict[str
     :raises WrongUsage: a column is missing, or an amount can't be read
     """
     rows = _rows(content)
-    headings = [HEADINGS.get(_words(each), "") for each in next(rows, [])]
+    headings = _first_of_each([field_of(each) for each in next(rows, [])])
     if missing := NEEDED - set(headings):
         raise WrongUsage(f"The file has no column for {', '.join(sorted(missing))}. Columns: {COLUMNS}.")
     for number, row in enumerate(rows, start=1):
@@ -169,13 +167,23 @@ def _rows(content: bytes) -> Iterator[Sequence[str]]:
         raise WrongUsage(f"The file can't be read as CSV: {problem}.") from None
 
 
-def _words(heading: str) -> str:
-    """Return a heading without case, signs and what is in brackets.
+def field_of(heading: str) -> str:
+    """Return the field that a column has, or an empty string. Case, signs and what is in brackets don't matter.
 
-    >>> _words("Amount (NGN)"), _words("account_number")
-    ('amount', 'account number')
+    >>> field_of("Amount (NGN)"), field_of("account_number"), field_of("Branch")
+    ('amount', 'account_number', '')
     """
-    return " ".join(re.findall(r"[a-z]+", re.sub(r"\(.*?\)", "", heading.lower())))
+    words = " ".join(re.findall(r"[a-z]+", re.sub(r"\(.*?\)", "", heading.lower())))
+    return FIELDS.get(words, "")
+
+
+def _first_of_each(names: Sequence[str]) -> list[str]:
+    """Return fields of columns, without those that an earlier column has.
+
+    >>> _first_of_each(["name", "amount", "name"])
+    ['name', 'amount', '']
+    """
+    return [name if name not in names[:place] else "" for place, name in enumerate(names)]
 
 
 def _minor_units(text: str, currency: str, row: int) -> int:

@@ -1,0 +1,21 @@
+"""A file of payouts has headings as on the dashboard's page, and `sluice payout-batches create` finds the same columns."""
+
+import pytest
+from sluice.cli.payout_batches import field_of
+
+from dashboard.payout_batches.sheets import COLUMNS, HEADINGS
+
+FIELDS = {"bank": "bank_code", "account": "account_number"}  # that the API calls otherwise
+KNOWN = [(heading, name) for name, headings in HEADINGS.items() for heading in headings]
+
+
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [*KNOWN, *((title, name) for name, title in COLUMNS.items()), ("Amount (NGN)", "amount")],
+)
+def test_heading_means_the_same_column_as_on_the_page(heading, name):
+    assert field_of(heading.title()) == FIELDS.get(name, name)
+
+
+def test_other_columns_are_left_out():
+    assert field_of("Branch") == ""
