@@ -20,6 +20,7 @@ from payments.models import (
     CardOperation,
     Challenge,
     PayoutReturn,
+    PayoutServerQuestion,
     SettlementBatch,
     Transaction,
     Transition,
@@ -412,3 +413,15 @@ def _plans(transaction: Transaction) -> Iterator[Moment]:
     if transaction.next_query_at and transaction.awaiting == Awaiting.RAIL:
         title = "Outcome unknown: next query"
         yield Moment(at=transaction.next_query_at, title=title, is_planned=True, mark=WAIT)
+    if transaction.awaiting == Awaiting.APPROVAL:
+        at = transaction.approval.expires_at
+        yield Moment(at=at, title="Fails without approval", is_planned=True, mark=WAIT)
+    if transaction.awaiting == Awaiting.SERVER:
+        yield _next_question(transaction.server_question)
+
+
+def _next_question(question: PayoutServerQuestion) -> Moment:
+    title = "Your server is asked again" if question.attempts else "Your server is asked"
+    return Moment(
+        at=question.next_attempt_at, title=title, text=question.last_answer, is_planned=True, mark=WAIT
+    )

@@ -10,7 +10,7 @@ from django.utils import timezone
 from dashboard.ui.figures import Change
 from kit.money.money import MINUS
 from merchants.models import AuditEntry
-from payments.models import Beneficiary, PayoutControls, Tariff, Transaction
+from payments.models import Beneficiary, PayoutControls, PayoutServerQuestion, Tariff, Transaction
 from payments.rules.sandbox_triggers import (
     LOST_ANSWER_ACCOUNT,
     OTHER_NAME_ACCOUNT,
@@ -589,6 +589,26 @@ class TestPayoutPage:
         failed = start(orders.payout(amount=250_051), business=ada.business, now=now)
 
         assert "Sent to the wrong account?" not in self.shown(browser, failed)
+
+    def test_says_until_when_it_waits_for_approval(self, browser, ada):
+        payout = waiting_payout(ada.business)
+
+        planned = browser.get(f"{PAYOUTS}{payout.pk}/").context["detail"].timeline[-1]
+
+        assert planned.is_planned
+        assert (planned.title, planned.at) == ("Fails without approval", payout.approval.expires_at)
+
+    def test_says_that_the_server_is_asked_again_and_what_it_answered(self, browser, ada, now):
+        PayoutControls.objects.create(business=ada.business, server_url="http://127.0.0.1:9/ask")
+        payout = start(orders.payout(), business=ada.business, now=now)
+        question = PayoutServerQuestion.objects.get(transaction=payout)
+
+        first = browser.get(f"{PAYOUTS}{payout.pk}/").context["detail"].timeline[-1]
+        PayoutServerQuestion.objects.update(attempts=1, last_answer="The server answered 500.")
+        again = browser.get(f"{PAYOUTS}{payout.pk}/").context["detail"].timeline[-1]
+
+        assert (first.title, first.at) == ("Your server is asked", question.next_attempt_at)
+        assert (again.title, again.text) == ("Your server is asked again", "The server answered 500.")
 
     def test_names_who_approved_it(self, browser, ada, now):
         payout = waiting_payout(ada.business)
