@@ -180,9 +180,11 @@ def item_errors(
     can = configured_bank_for(business).capabilities
     times = Counter(each["reference"] for each in requests)
     taken = ReservedReference.objects.taken(business, times)
+    blocked = beneficiaries.blocked_accounts(business)
     errors: Errors = {}
     for place, each in enumerate(requests):
         found = beneficiaries.errors_of(each, named)
+        found |= beneficiaries.blocked_errors_of(each, named, blocked)
         if times[each["reference"]] > 1:
             found["reference"] = error("Another payout of the batch has this reference.", "duplicate")
         elif each["reference"] in taken:

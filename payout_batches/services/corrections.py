@@ -13,6 +13,7 @@ from kit.api.replays import IdempotentResult
 from merchants.models import User
 from merchants.people.audit import Actor
 from payments.models import InvalidState
+from payments.services.payouts import beneficiaries
 from payments.services.payouts.makers import Maker
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.services.batches import (
@@ -49,8 +50,10 @@ def correct(item_id: UUID, *, account_number: str, user: User, actor: Actor, now
     The member who changes it may not approve the batch any more, just as its maker.
 
     :raises InvalidState: the batch can't be changed any more
+    :raises BeneficiaryBlocked: the account is blocked
     """
     batch, item = _lock(item_id)
+    beneficiaries.require_open(batch.business, account_number=account_number, bank_code=item.bank_code)
     before = item.account_number
     item.account_number, item.beneficiary, item.state = account_number, None, State.CHECKING
     item.corrected_by = user

@@ -30,7 +30,7 @@ from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.services import batches, checks, sandbox, sending
 from tests import orders
 from tests.batches import ACTOR, checked_batch, completed_batch, waiting_batch
-from tests.beneficiaries import beneficiary_of
+from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.dashboard.people import signed_in
 from tests.factories import BusinessFactory, MemberFactory
 from tests.payout_controls import waiting_payout
@@ -214,6 +214,29 @@ def test_saved_beneficiary_is_asked_about_never_guessed(browser, ada):
     }
     post(browser, rows, **fixes)
     assert [account for _, _, account, _ in stored()] == ["0690213441", "0690213447", "0690213440"]
+
+
+def test_blocked_account_is_an_error_of_its_cell(browser, ada):
+    blocked_beneficiary(ada.business, account_number="0690213447", bank_code="044")
+
+    page = post(browser, ROWS)
+
+    (wrong,) = page.context["errors"]
+    assert (wrong.row, wrong.column) == (1, "account")
+    assert wrong.message.startswith("This beneficiary is blocked.")
+    assert not PayoutBatch.objects.exists()
+
+
+def test_row_is_not_corrected_to_a_blocked_account(browser, ada):
+    blocked_beneficiary(ada.business, account_number="0690213447", bank_code="058")
+    batch = checked_batch(ada.business)
+    item = batch.items.get(position=0)
+    form = {"decision": "correct", "account_number": "0690213447"}
+
+    page = browser.post(f"{page_of(batch)}items/{item.pk}/", form, follow=True)
+
+    assert "This beneficiary is blocked." in page.content.decode()
+    assert PayoutBatchItem.objects.get(pk=item.pk).account_number == item.account_number
 
 
 def test_purposes_are_read_by_their_names_and_shown(browser, ada):

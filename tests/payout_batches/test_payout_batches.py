@@ -18,7 +18,7 @@ from payments.services.rails import requery
 from payout_batches.models import PayoutBatch, PayoutBatchItem, WorkLease
 from payout_batches.services import checks, sending
 from tests import orders
-from tests.beneficiaries import beneficiary_of
+from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory
 from tests.settling import STAFF
 from tests.wallets import fill_wallet
@@ -338,6 +338,27 @@ def test_sandbox_rejects_only_batches_and_watches_only_payments(api, body):
     refused = api.post("/api/sandbox/advance", body)
 
     assert (refused.status_code, [each["field"] for each in refused.json()["errors"]]) == (400, ["until"])
+
+
+def test_blocked_account_is_an_error_however_it_is_named(api, ada):
+    blocked = blocked_beneficiary(ada.business, account_number="0690213447", bank_code="044")
+    account = {"name": "Kano Dye Works", "account_number": "0690213447", "bank_code": "044"}
+    items = [
+        orders.batch_item(0),
+        orders.batch_item(1, customer={"beneficiary": blocked.reference}),
+        orders.batch_item(2, customer=account),
+    ]
+
+    answer = api.post(PATH, orders.payout_batch(*items))
+
+    assert (answer.status_code, errors(answer)) == (
+        400,
+        {
+            "payouts.1.customer.beneficiary": "beneficiary_blocked",
+            "payouts.2.customer.account_number": "beneficiary_blocked",
+        },
+    )
+    assert not PayoutBatch.objects.exists()
 
 
 def test_beneficiary_that_is_blocked_meanwhile_is_not_paid(api, ada):

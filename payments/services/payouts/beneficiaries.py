@@ -307,6 +307,25 @@ def errors_of(request: Mapping[str, Any], named: Mapping[str, Beneficiary]) -> E
     return {}
 
 
+def blocked_accounts(business: Business) -> set[tuple[str, str]]:
+    """Return the accounts that the business or staff have blocked: bank codes and account numbers."""
+    blocked = Beneficiary.objects.of(business).filter(blocked_at__isnull=False)
+    return set(blocked.values_list("bank_code", "account_number"))
+
+
+def blocked_errors_of(
+    request: Mapping[str, Any], named: Mapping[str, Beneficiary], blocked: Collection[tuple[str, str]]
+) -> Errors:
+    """Return the error of a payout to a blocked account."""
+    customer = request["customer"]
+    found = named.get(customer.get("beneficiary", ""))
+    account = customer if found is None else account_of(found, customer)
+    if (account.get("bank_code"), account.get("account_number")) not in blocked:
+        return {}
+    field = "account_number" if found is None else "beneficiary"
+    return {"customer": {field: error(BeneficiaryBlocked.default_detail, "beneficiary_blocked")}}
+
+
 def account_of(found: Beneficiary, customer: Mapping[str, Any]) -> dict[str, Any]:
     """Return a payout's `customer` with the account of a beneficiary."""
     account = {"name": found.name, "account_number": found.account_number, "bank_code": found.bank_code}
