@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from kit.text.masking import mask_card_numbers
+from kit.text.masking import has_card_number, mask_card_numbers
 from payments.rules.business_days import begins_at, read_day
 from payments.rules.dispute_words import LONGEST_CASE_NUMBER, Reason, Stage, Status
 
@@ -101,7 +101,7 @@ def _row(line: int, cells: list[str], heading: list[str]) -> Row:
         return _unreadable(line, cells, errors)
     known = texts["reason"] in Reason.values
     values["reason"] = Reason(texts["reason"]) if known else Reason.GENERAL
-    values["network_reason"] = "" if known else texts["reason"]
+    values["network_reason"] = "" if known else mask_card_numbers(texts["reason"])
     values["opened_at"] = begins_at(values.pop("day"))
     return Row(line, values)
 
@@ -122,16 +122,16 @@ class Cell:
 
 def _matching(pattern: str) -> Callable[[str], str]:
     def read_text(text: str) -> str:
-        if not re.fullmatch(pattern, text, re.ASCII) or mask_card_numbers(text) != text:
+        if not re.fullmatch(pattern, text, re.ASCII):
             raise ValueError
         return text
 
     return read_text
 
 
-def _rrn(text: str) -> str:
-    """Return an RRN. Every tenth one has the check digit of a card number, so it isn't compared with these."""
-    if not re.fullmatch(r"|[0-9]{12}", text, re.ASCII):
+def _case_number(text: str) -> str:
+    """Return the number of a case. It can't be masked, because it is a key, and it is shown."""
+    if not re.fullmatch(rf"[!-~]{{1,{LONGEST_CASE_NUMBER}}}", text, re.ASCII) or has_card_number(text):
         raise ValueError
     return text
 
@@ -163,12 +163,10 @@ def _is_of_this_century(day: date) -> bool:
 
 
 CELLS = {
-    "case_number": Cell(
-        _matching(rf"[!-~]{{1,{LONGEST_CASE_NUMBER}}}"), f"1 to {LONGEST_CASE_NUMBER} plain characters"
-    ),
+    "case_number": Cell(_case_number, f"1 to {LONGEST_CASE_NUMBER} plain characters and no card number"),
     "stage": Cell(Stage, f"one of {', '.join(Stage.values)}"),
     "status": Cell(Status, f"one of {', '.join(Status.values)}"),
-    "rrn": Cell(_rrn, "12 digits or empty"),
+    "rrn": Cell(_matching(r"|[0-9]{12}"), "12 digits or empty"),
     "acquirer_reference": Cell(_matching(r"[ -~]{0,64}"), "up to 64 plain characters"),
     "amount": Cell(_amount, f"a whole number of minor units from 1 to {LARGEST_AMOUNT}"),
     "currency": Cell(_matching(r"[A-Z]{3}"), "three capitals, such as NGN"),

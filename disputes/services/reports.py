@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from disputes.models import DisputeReport
+from kit.text.masking import mask_card_numbers
 from kit.time.timestamps import timestamp
 from payments.rules.dispute_words import Reason, Stage, Status
 
@@ -28,7 +29,7 @@ class ReportedCase:
     reason: Reason
     network_reason: str = ""
     rrn: str = ""
-    acquirer_reference: str = ""
+    acquirer_reference: str = ""  # one that looks like a card number is matched as it is, and stored masked
     payment: UUID | None = None  # our own id, which the provider repeats
     acquirer_payment: str = ""  # the provider's id of the payment, which we sent or received
     respond_by: datetime | None = None
@@ -55,7 +56,7 @@ class ReportedCase:
             "stage": self.stage.value,
             "status": self.status.value,
             "rrn": self.rrn,
-            "acquirer_reference": self.acquirer_reference,
+            "acquirer_reference": mask_card_numbers(self.acquirer_reference),
             "amount": self.amount,
             "currency": self.currency,
             "reason": self.reason.value,

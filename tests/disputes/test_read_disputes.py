@@ -8,6 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from disputes.models import Dispute, DisputeReport
+from payments.models import Transaction
 from payments.rules.business_days import business_day
 from tests.disputed import AMOUNT, file_of, payment_of, row
 
@@ -40,6 +41,65 @@ def test_matches_every_row_or_keeps_it(api, tmp_path, capsys):
     dispute = Dispute.objects.get()
     assert (dispute.amount, dispute.reason, dispute.network_reason) == (AMOUNT, "general", "4853")
     assert DisputeReport.objects.count() == 5
+
+
+LIKE_A_CARD, MASKED = "6332127066811234566", "633212*********4566"
+RRN_LIKE_A_CARD = "633212706681"
+
+
+class TestNumberLikeThatOfACard:
+    """An acquirer's reference may look like one. Only masked ones are stored, so a row is matched while it is read."""
+
+    @pytest.fixture
+    def payment(self, api):
+        return payment_of(api)
+
+    @pytest.fixture
+    def file(self, payment, tmp_path):
+        return file_of(tmp_path, row(payment, rrn="", acquirer_reference=LIKE_A_CARD))
+
+    def test_as_the_acquirer_s_reference_is_matched(self, payment, file, capsys):
+        Transaction.objects.filter(pk=payment.pk).update(acquirer_transaction_id=LIKE_A_CARD)
+
+        assert read(file, capsys)["matched"] == 1
+
+        assert DisputeReport.objects.get().told["acquirer_reference"] == MASKED
+
+    def test_is_matched_when_the_file_is_read_again(self, payment, file, capsys):
+        assert read(file, capsys)["why"] == {"no_payment": 1}
+        Transaction.objects.filter(pk=payment.pk).update(acquirer_transaction_id=LIKE_A_CARD)
+
+        for _ in range(2):  # the second time changes nothing
+            assert read(file, capsys)["matched"] == 1
+
+        report = DisputeReport.objects.get()
+        assert (report.dispute, report.is_open) == (payment.disputes.get(), False)
+
+    def test_as_rrn_is_matched_when_the_file_is_read_again(self, payment, tmp_path, capsys):
+        file = file_of(tmp_path, row(payment, rrn=RRN_LIKE_A_CARD))
+        assert read(file, capsys)["why"] == {"no_payment": 1}
+        Transaction.objects.filter(pk=payment.pk).update(
+            retrieval_reference_number=RRN_LIKE_A_CARD, system_trace_audit_number=RRN_LIKE_A_CARD[-6:]
+        )
+
+        assert read(file, capsys)["matched"] == 1
+
+    def test_in_the_reason_is_masked(self, payment, tmp_path, capsys):
+        file = file_of(tmp_path, row(payment, reason=f"Card {LIKE_A_CARD} unknown"))
+
+        assert read(file, capsys)["matched"] == 1
+
+        assert payment.disputes.get().network_reason == f"Card {MASKED} unknown"
+        assert DisputeReport.objects.get().told["network_reason"] == f"Card {MASKED} unknown"
+
+    def test_as_case_number_is_refused(self, payment, tmp_path, capsys):
+        file = file_of(tmp_path, row(payment, case_number=LIKE_A_CARD))
+
+        assert read(file, capsys)["why"] == {"unreadable": 1}
+
+        report = DisputeReport.objects.get()
+        assert "no card number" in report.detail
+        assert LIKE_A_CARD not in json.dumps(report.told)
 
 
 def test_takes_deadline_and_day_from_their_columns(api, tmp_path, capsys):

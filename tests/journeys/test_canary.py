@@ -10,6 +10,7 @@ in the log.
 import json
 import re
 import secrets
+import tempfile
 import time
 import uuid
 import zipfile
@@ -23,6 +24,7 @@ import requests
 from django.core import signing
 from psycopg import sql
 
+from disputes.rules.report_format import COLUMNS
 from kit.text.masking import passes_luhn
 from tests import bank_signing, orders
 from tests.clients import Credentials, HttpClient, signed_headers
@@ -30,12 +32,17 @@ from tests.journeys.service import start_service
 from tests.journeys.watched import wait_for, watched_service
 from tests.links import NEW_LINK
 from tests.payers import Payer
+from tests.uploads import PNG
 from tests.webhooks import servers
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
 
 PAYMENTS = "/api/payments"
 CVV = "8263"
+EXAMPLE_OF_A_CASE = {
+    "stage": "chargeback", "status": "needs_response", "rrn": "", "acquirer_reference": "", "amount": 50_000, "currency": "NGN",
+    "reason": "fraudulent", "respond_by": "", "day": "2026-02-05",
+}  # fmt: skip
 BINS = ("408408", "539983", "222100", "506099", "650002", "601100", "352800", "620000", "560000", "810000")
 
 
@@ -285,6 +292,47 @@ def enter_in_commands(canary):
     canary.answers.append(created.stdout)
 
 
+def dispute_payments(canary):
+    """Enter the number as evidence, and read it in an acquirer's file about disputes."""
+    number, service = canary.typed, canary.service
+    disputed = canary.payment(amount=50_077)
+    assert canary.post(PAYMENTS, disputed).status_code == 201
+    assert canary.post("/api/sandbox/advance", {"payment": disputed["reference"]}).status_code == 200
+    [dispute] = canary.send("GET", f"/api/disputes?payment={disputed['reference']}").json()["data"]
+    address = f"/api/disputes/{dispute['id']}"
+    text = {"kind": "delivery", "text": f"Paid with {dots(number)}"}
+    assert canary.post(f"{address}/evidence", text).status_code == 201
+    named = {
+        "Content-Type": "image/png",
+        "Content-Disposition": f'attachment; filename="{blanks(number)}.png"',
+    }
+    assert canary.send("POST", f"{address}/files?kind=receipt", PNG, **named).status_code == 201
+    assert canary.post(f"{address}/submit", {}).status_code == 200
+    read_disputes(
+        canary, *[{cell: number} for cell in ("case_number", "acquirer_reference", "reason", "rrn")]
+    )
+    answers = service.folder / "answers"
+    written = service.command("write_dispute_answers", "--output", str(answers))
+    assert written.returncode == 0, written.stderr
+    with zipfile.ZipFile(answers / "evidence.zip") as archive:
+        canary.answers += [archive.read(name).decode("latin-1") for name in archive.namelist()]
+
+
+def read_disputes(canary, *rows):
+    """Read a file about unknown payments twice, as an acquirer that sends the number."""
+    lines = [
+        ",".join(str(({"case_number": f"CB-{place}", **EXAMPLE_OF_A_CASE} | cells)[name]) for name in COLUMNS)
+        for place, cells in enumerate(rows)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "disputes.csv"
+        file.write_text("\n".join([",".join(COLUMNS), *lines]))
+        for _ in range(2):
+            told = canary.service.command("read_disputes", "--file", str(file), "--json")
+            assert json.loads(told.stdout)["unmatched"] == len(rows), told.stderr
+            canary.answers.append(told.stdout)
+
+
 class Browser:
     """A browser session. Its pages and the responses to accepted forms must not contain the number."""
 
@@ -376,7 +424,14 @@ def enter_in_the_administration(canary):
     staff.send("/admin/auth/group/add/", {"name": f"Clerks {dots(number)}", "reason": blanks(number)})
     for page in ("payments/transaction", "merchants/business", "virtual_accounts/virtualaccount"):
         assert staff.get(f"/admin/{page}/", q=dots(number)).status_code == 200
-    for page in ("ledger/entry", "auth/group", "merchants/user", "merchants/auditentry"):
+    for page in (
+        "disputes/disputereport",
+        "disputes/dispute",
+        "ledger/entry",
+        "auth/group",
+        "merchants/user",
+        "merchants/auditentry",
+    ):
         assert staff.get(f"/admin/{page}/").status_code == 200
 
 
@@ -560,6 +615,7 @@ class TestCanary:
                 pay_at_a_link(canary)
                 send_in_wrong_fields(canary)
                 enter_in_commands(canary)
+                dispute_payments(canary)
                 enter_in_the_dashboard(canary)
                 enter_in_the_administration(canary)
                 send_bank_notifications(canary)
