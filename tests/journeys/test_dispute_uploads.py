@@ -19,7 +19,8 @@ pytestmark = [
 
 UPLOADS = 50
 LARGEST = PDF.ljust(4 * 2**20, b"0")
-# Of all processes together. Each of the eight threads may hold a few copies of one file, but never all fifty files do.
+# Of all processes together. Each of the eight threads may hold a few copies of one file. The sandbox's server also holds what
+# it receives until a thread takes it, so that all fifty files may be there once.
 MEMORY = 320 * 2**20
 
 
