@@ -1,5 +1,9 @@
-"""Find the payment of a reported case: by our own id, by RRN and amount, then by the acquirer's identifier."""
+"""Find the payment of a reported case: by our own id, by RRN and amount, then by the acquirer's identifier.
 
+A payment of which less was captured than is disputed isn't the one, and the next identifier decides: RRNs come again.
+"""
+
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -27,20 +31,23 @@ def find_payment(reported: ReportedCase) -> UUID:
 
     :raises Unmatched: none or several payments fit, or the amount is more than was captured
     """
-    found = _candidates(reported)
-    fitting = [payment for payment in found if reported.amount <= payment.amount_captured]
-    if len(fitting) == 1:
-        return fitting[0].pk
-    if fitting:
-        raise Unmatched(Why.SEVERAL_PAYMENTS, f"{len(fitting)} payments have this number.")
-    if found:
+    too_small: list[Transaction] = []
+    for found in _candidates(reported):
+        fitting = [payment for payment in found if reported.amount <= payment.amount_captured]
+        if len(fitting) == 1:
+            return fitting[0].pk
+        if fitting:
+            raise Unmatched(Why.SEVERAL_PAYMENTS, f"{len(fitting)} payments have this number.")
+        too_small += found
+    if too_small:
         raise Unmatched(
-            Why.AMOUNT_TOO_LARGE, f"{money(found[0].amount_captured, reported.currency)} was captured."
+            Why.AMOUNT_TOO_LARGE, f"{money(too_small[0].amount_captured, reported.currency)} was captured."
         )
     raise Unmatched(Why.NO_PAYMENT, "No payment of this account has this number.")
 
 
-def _candidates(reported: ReportedCase) -> list[Transaction]:
+def _candidates(reported: ReportedCase) -> Iterator[list[Transaction]]:
+    """Yield the payments with each of the identifiers, the most certain one first."""
     payments = Transaction.objects.filter(
         method=Transaction.Method.CARD,
         request_type=Transaction.RequestType.PAYMENT,
@@ -54,10 +61,7 @@ def _candidates(reported: ReportedCase) -> list[Transaction]:
         _with_rrn(payments, reported.rrn),
         _with_identifier(payments, reported.acquirer_reference),
     )
-    for query in queries:
-        if query is not None and (found := list(query[:TOGETHER])):
-            return found
-    return []
+    yield from (list(query[:TOGETHER]) for query in queries if query is not None)
 
 
 def _with_id(payments: QuerySet[Transaction], reported: ReportedCase) -> QuerySet[Transaction] | None:

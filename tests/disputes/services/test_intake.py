@@ -119,7 +119,9 @@ class TestRefunds:
         dispute = disputed(payment)
 
         assert dispute.already_refunded
-        assert "Refund rf-before of NGN 500.00 on " in dispute.evidence.get().text
+        text = dispute.evidence.get().text
+        assert text.startswith("Refund rf-before of NGN 500.00 on ")
+        assert text.endswith(": Refund completed.")
         assert api.get(f"/api/payments/{payment.reference}").json()["total_amount_available_to_refund"] == 0
 
     def test_are_marked_if_another_dispute_leaves_less(self, api):
@@ -242,6 +244,15 @@ class TestUnmatched:
     def test_is_matched_by_the_acquirers_identifier(self, api):
         payment = payment_of(api)
         assert take(payment, rrn="", acquirer_reference=payment.acquirer_transaction_id).dispute is not None
+
+    def test_is_matched_by_the_acquirers_identifier_if_the_rrn_is_of_a_smaller_payment(self, api):
+        smaller, payment = payment_of(api, amount=AMOUNT - 1), payment_of(api)
+        numbers = {
+            "rrn": smaller.retrieval_reference_number,
+            "acquirer_reference": payment.acquirer_transaction_id,
+        }
+
+        assert take(payment, **numbers).dispute.transaction == payment
 
     def test_is_what_fits_several_payments(self, api):
         payments = [payment_of(api), payment_of(api)]
