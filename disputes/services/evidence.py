@@ -125,7 +125,7 @@ def add_refunds(dispute: Dispute, *, now: datetime) -> None:
     )
     lines = [
         f"Refund {one.reference} of {money(one.amount, dispute.currency)} on {one.created_at:%Y-%m-%d}: "
-        f"{one.response_summary}."
+        f"{one.outcome_text}."
         for one in refunds.order_by("id")
     ]
     if lines:
