@@ -21,11 +21,12 @@ class Outcome:
     tone: str  # of callouts
     name: str
     text: str
+    icon: str = ""  # instead of that of the tone
 
 
 def outcome_of(dispute: Dispute, *, now: datetime) -> Outcome:
     if dispute.status == Status.NEEDS_RESPONSE:
-        return Outcome("warning", _deadline(dispute, now=now), _what_silence_costs(dispute))
+        return Outcome("warning", _deadline(dispute, now=now), _what_silence_costs(dispute), icon="clock")
     if dispute.status == Status.UNDER_REVIEW:
         return _under_review(dispute)
     return _ended(dispute)
