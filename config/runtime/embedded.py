@@ -3,11 +3,9 @@
 waitress serves requests with threads. What workers and beat do in production runs in further threads.
 """
 
-import ctypes
 import signal
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import waitress
@@ -20,7 +18,6 @@ from webhooks.listeners.listener_waits import waits
 WEB_THREADS = 8
 HEADERS = 32 * 1024  # bytes, with the request line
 RESPONSE = 2 * 1024 * 1024  # bytes of a response that wait for the client, before a thread does
-M_MMAP_THRESHOLD, LARGE_BLOCK = -3, 128 * 1024  # of mallopt(3); bytes, glibc's default
 
 
 def serve(application: Any, *, port: int, when_ready: Callable[[], None]) -> None:
@@ -30,7 +27,6 @@ def serve(application: Any, *, port: int, when_ready: Callable[[], None]) -> Non
     occupy no threads. Bodies and responses stay in memory, below waitress's bounds for temporary files, because a card
     number must not reach the disk.
     """
-    _return_large_blocks()
     server = waitress.create_server(
         application,
         listen=f"127.0.0.1:{port}",
@@ -52,16 +48,6 @@ def serve(application: Any, *, port: int, when_ready: Callable[[], None]) -> Non
     start_background()
     when_ready()
     server.run()
-
-
-def _return_large_blocks() -> None:
-    """Return the memory of large blocks to the system when they are freed.
-
-    glibc otherwise raises the threshold with the first file that is uploaded, and keeps the memory of later ones: fifty files
-    at the same time then took twice the memory. Other C libraries have no such setting.
-    """
-    with suppress(OSError, TypeError, AttributeError):
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
 
 
 def _stop(_signal: int, _frame: Any) -> None:
