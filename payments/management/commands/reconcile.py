@@ -1,5 +1,5 @@
 import sys
-from argparse import Action, ArgumentParser
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Iterable
 from datetime import date
 from typing import Any
@@ -24,14 +24,10 @@ ENDED = ("--file", "--source", "--apply", "--by")
 
 
 class Ended(Action):
-    """An option of earlier releases."""
+    """An option of earlier releases, kept for `handle` to refuse: Django shows errors of a parser as a traceback."""
 
-    def __call__(self, _parser: Any, _namespace: Any, _values: Any, option: str | None = None) -> None:
-        raise CommandError(
-            f"{option} has ended. Import the statement with manage.py import_statement --account NAME --file F, then "
-            f"report it with --from D --to D [--currency C] [--account NAME] [--connector NAME].\nExample: {EXAMPLE}",
-            returncode=2,
-        )
+    def __call__(self, _parser: Any, namespace: Namespace, _values: Any, option: str | None = None) -> None:
+        namespace.ended = option
 
 
 class Command(DocumentCommand):
@@ -52,7 +48,11 @@ class Command(DocumentCommand):
         )
         for option in ENDED:
             parser.add_argument(
-                option, action=Ended, nargs="?", help="ended; import_statement reads statements"
+                option,
+                action=Ended,
+                dest="ended",
+                nargs="?",
+                help="ended; import_statement reads statements",
             )
         super().add_arguments(parser)
 
@@ -65,8 +65,15 @@ class Command(DocumentCommand):
         account: str,
         connector: str,
         json: bool,
+        ended: str | None,
         **_: Any,
     ) -> None:
+        if ended:
+            raise CommandError(
+                f"{ended} has ended. Import the statement with manage.py import_statement --account NAME --file F, then "
+                f"report it with --from D --to D [--currency C] [--account NAME] [--connector NAME].\nExample: {EXAMPLE}",
+                returncode=2,
+            )
         first_day, last_day = _day("--from", first), _day("--to", last)
         if first_day > last_day:
             raise CommandError(f"--from must not be after --to.\nExample: {EXAMPLE}", returncode=2)
