@@ -80,6 +80,11 @@ class BankAccount(models.Model):
     def is_at_bank(self) -> bool:
         return self.kind == self.Kind.BANK
 
+    @property
+    def needs_statements(self) -> bool:
+        """Return whether only a statement says that nothing happened. Acquirers report the days on which they paid."""
+        return self.is_at_bank and bool(self.pays_out or self.receives)
+
     def closing_before(self, day: date) -> int:
         """Return the closing balance of the last statement before a day, in minor units, or 0 without one."""
         before = self.statements.filter(last_day__lt=day).order_by("-last_day", "-pk").first()

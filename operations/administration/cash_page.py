@@ -36,6 +36,7 @@ class Total:
     ledger: str
     difference: str
     is_equal: bool
+    has_no_statement: bool  # of one of the accounts that need one
     breaks: int
     apart: str  # all open breaks, added without signs
     bands: list["Band"]
@@ -139,6 +140,7 @@ def _total(code: str, balances: list[Balances], today: date) -> Total:
         ledger=figures(ledger, code),
         difference=figures(bank - ledger, code),
         is_equal=all(each.bank == each.ledger for each in balances),
+        has_no_statement=any(each.has_no_statement for each in balances),
         breaks=sum(one.count for one in sums),
         apart=money(sum(one.difference for one in sums), code),
         bands=list(_bands(sums, code, today)),

@@ -53,6 +53,14 @@ def test_reserves_of_all_businesses_are_added(staff):
     assert "197.00" in shown
 
 
+@pytest.mark.parametrize(("ties", "shown"), [({"pays_out": ["sandbox"]}, "no statement"), ({}, "equal")])
+def test_account_whose_bank_nobody_asked_is_not_equal(staff, ties, shown):
+    bank_account(**ties)
+
+    assert f"1 account, {shown}" in staff.get(PAGE).content.decode()
+    assert f">{shown.capitalize()}</span>" in staff.get("/admin/").content.decode()
+
+
 def test_break_has_an_owner_and_notes(staff, tmp_path):
     account = bank_account()
     import_statement(tmp_path, csv_statement((today(), 4_800, "SULEIMAN")))

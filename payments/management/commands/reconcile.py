@@ -34,8 +34,9 @@ class Command(DocumentCommand):
     help = (
         "Report what the statements of our bank accounts and the ledger say of a period: per account opening and closing "
         "balance, what was matched, and the breaks. It first matches what is new; with --connector, it first requests the "
-        "statements of days that have none from the provider. Exits with 1 if there are breaks, gaps or days that couldn't "
-        f"be read, and with 2 if no bank account is asked about. Example: {EXAMPLE}"
+        "statements of days that have none from the provider. Exits with 1 if there are breaks, gaps, days that couldn't "
+        "be read or an account without a statement of the period, and with 2 if no bank account is asked about. "
+        f"Example: {EXAMPLE}"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -103,6 +104,8 @@ class Command(DocumentCommand):
                 f"closing {_balance(one['closing'], currency)}  {one['matched']:,} matched, "
                 f"{money(one['matched_amount'], currency)}  {counted(len(one['breaks']), 'break')}"
             )
+            if one["has_no_statement"]:
+                yield "    no statement: none of the period was imported, nor a later one"
             for each in one["unread"]:
                 yield f"    not read from {each['day']}: {each['reason']}"
             for each in one["gaps"]:
@@ -141,6 +144,7 @@ def _shown(one: AccountReport, unread: Unread | None) -> Document:
         "closing": one.closing,
         "matched": one.matched,
         "matched_amount": one.matched_amount,
+        "has_no_statement": one.has_no_statement,
         "unread": [{"day": unread.day.isoformat(), "reason": unread.reason}] if unread else [],
         "breaks": [_break(each) for each in one.breaks],
         "gaps": [

@@ -26,12 +26,13 @@ class AccountReport:
     closing: int | None
     matched: int  # lines
     matched_amount: int
+    has_no_statement: bool  # of the period or later, and needs one
     breaks: list[Break] = field(default_factory=list)
     gaps: list[tuple[Statement, Statement]] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        return not self.breaks and not self.gaps
+        return not self.breaks and not self.gaps and not self.has_no_statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,11 @@ class Balances:
         return self.bank - self.ledger
 
     @property
+    def has_no_statement(self) -> bool:
+        """Return whether it needs a statement, and has none."""
+        return self.account.needs_statements and self.statement is None
+
+    @property
     def explained(self) -> int:
         of_gaps = sum(after.opening - before.closing for before, after in self.gaps)
         return of_gaps + sum(each.bank - each.ledger for each in self.sums)
@@ -92,6 +98,9 @@ def of_period(account: BankAccount, first: date, last: date) -> AccountReport:
         matched_amount=matched.aggregate(sum=Sum("line__amount"))["sum"] or 0,
         breaks=list(account.breaks.filter(ended_at=None, since__range=(first, last)).order_by("since", "pk")),
         gaps=[gap for gap in imports.gaps(account) if gap[0].last_day <= last and gap[1].first_day >= first],
+        # A later one says by its opening balance what happened before.
+        has_no_statement=account.needs_statements
+        and not account.statements.filter(last_day__gte=first).exists(),
     )
 
 

@@ -335,6 +335,21 @@ class TestCommand:
 
         assert ended.value.returncode == 2
 
+    def test_period_that_no_statement_reaches_is_not_clean(self, gtbank, tmp_path, reconcile):
+        document = reconcile()
+        assert (document["exit"], document["accounts"][0]["has_no_statement"]) == (1, True)
+
+        import_statement(tmp_path, csv_statement(("2026-01-05", 70_000, "NIP-1")))
+        receive(70_000, "NIP-1")
+
+        document = reconcile()
+        assert (document["exit"], document["accounts"][0]["has_no_statement"]) == (0, False)
+
+    def test_account_that_nothing_is_tied_to_needs_no_statement(self, reconcile):
+        bank_account()
+
+        assert reconcile()["exit"] == 0
+
     @pytest.mark.parametrize(
         "options", [["--account", "wema"], ["--connector", "http"], ["--currency", "USD"]]
     )
