@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
@@ -43,6 +43,20 @@ class OpenFilter(UsualStateFilter):
         return queryset.filter(ended_at__isnull=self.value() != "ended")
 
 
+class BreakForm(ReasonForm):
+    """Who looks into a break, and what they found. Its owner is one of the staff."""
+
+    class Meta:
+        widgets: ClassVar = {"notes": forms.Textarea(attrs={"rows": 3})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if owner := cast("forms.ModelChoiceField | None", self.fields.get("owner")):
+            is_staff = Q(is_staff=True, is_active=True) | Q(pk=self.instance.owner_id)
+            owner.queryset = User.objects.filter(is_staff).order_by("email")
+            owner.empty_label = "No owner"
+
+
 @admin.register(Break)
 class BreakAdmin(ReasonedAdmin):
     """Breaks have an owner and notes. They end by a later line, by a match or by a journal."""
@@ -70,7 +84,7 @@ class BreakAdmin(ReasonedAdmin):
         "opened_at", "ended_at", "ended_by",
     )  # fmt: skip
     amounts: ClassVar = ("bank_amount", "ledger_amount")
-    autocomplete_fields = ("owner",)
+    form = BreakForm
     may_act_on_list = MAY_MATCH
     actions = ("match_chosen",)
 

@@ -74,6 +74,28 @@ def test_break_has_an_owner_and_notes(staff, tmp_path):
     assert row.notes == "Asked the bank"
 
 
+def test_owner_of_a_break_is_staff(staff, tmp_path):
+    row = broken(tmp_path)
+    form = {"owner": UserFactory().pk, "notes": "", "reason": "Mine"}
+
+    shown = staff.post(f"/admin/cash/break/{row.pk}/change/", form).content.decode()
+
+    row.refresh_from_db()
+    assert "Select a valid choice" in shown
+    assert row.owner is None
+
+
+def test_owner_who_left_stays_until_another_is_chosen(staff, tmp_path):
+    row, owner = broken(tmp_path), UserFactory(is_staff=True, is_active=False)
+    type(row).objects.update(owner=owner)
+    form = {"owner": owner.pk, "notes": "Asked the bank", "reason": "News"}
+
+    staff.post(f"/admin/cash/break/{row.pk}/change/", form)
+
+    row.refresh_from_db()
+    assert (row.owner, row.notes) == (owner, "Asked the bank")
+
+
 def test_without_accounts_leads_to_the_first(staff):
     assert "Add a bank account" in staff.get(PAGE).content.decode()
 
