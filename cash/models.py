@@ -146,6 +146,7 @@ class StatementLine(models.Model):
     kind = FreeTextField(max_length=40, blank=True)
     counterparty = FreeTextField(max_length=140, blank=True)
     text = FreeTextField(max_length=LONGEST_TEXT, blank=True)
+    open_breaks: list["Break"]  # prefetched
 
     class Meta:
         constraints: ClassVar = [

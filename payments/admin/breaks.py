@@ -18,6 +18,7 @@ from kit.db import clock
 from kit.money.money import money, signed_money
 from merchants.admin import ReasonedAdmin, ReasonForm, exactly
 from merchants.admin.base import Link, staff_action
+from merchants.admin.columns import list_address
 from merchants.admin.filters import UsualStateFilter
 from merchants.models import User
 from merchants.people import audit
@@ -25,7 +26,7 @@ from merchants.people.access import Who
 from merchants.people.request_actors import person_acting
 from payments.admin.submitting import SubmittedRowAdmin
 from payments.models import Journal, Proposal
-from payments.services.reconciliation.ledger_line import COSTS
+from payments.services.reconciliation.ledger_line import CARD_DAY, COSTS
 from payments.services.staff import break_matches
 from payments.services.staff.staff_action import StaffAction
 
@@ -63,7 +64,7 @@ class BreakAdmin(ReasonedAdmin):
 
     groups: ClassVar = {
         "Difference": ("bank_says", "ledger_says", "difference_shown", "kind", "meaning"),
-        "What it is about": ("account", "reference", "item_kind", "item"),
+        "What it is about": ("account", "reference", "line_says", "item_kind", "item"),
         "State": ("since", "opened_at", "ended_at", "ended_by"),
         "Who looks into it": ("owner", "notes", "reason"),
     }
@@ -76,12 +77,12 @@ class BreakAdmin(ReasonedAdmin):
     searches = (exactly("reference", "account__name"),)
     search_help_text = "Full reference, or name of the account."
     fields = (
-        "account", "kind", "meaning", "reference", "item_kind", "item", "bank_says", "ledger_says", "difference_shown", "since",
-        "opened_at", "ended_at", "ended_by", "owner", "notes", "reason",
+        "account", "kind", "meaning", "reference", "line_says", "item_kind", "item", "bank_says", "ledger_says",
+        "difference_shown", "since", "opened_at", "ended_at", "ended_by", "owner", "notes", "reason",
     )  # fmt: skip
     readonly_fields = (
-        "account", "kind", "meaning", "reference", "item_kind", "item", "bank_says", "ledger_says", "difference_shown", "since",
-        "opened_at", "ended_at", "ended_by",
+        "account", "kind", "meaning", "reference", "line_says", "item_kind", "item", "bank_says", "ledger_says",
+        "difference_shown", "since", "opened_at", "ended_at", "ended_by",
     )  # fmt: skip
     amounts: ClassVar = ("bank_amount", "ledger_amount")
     form = BreakForm
@@ -132,6 +133,12 @@ class BreakAdmin(ReasonedAdmin):
         return redirect(f"{reverse('admin:cash_match_add')}?{urlencode({'breaks': chosen})}")
 
     def related(self, row: Break) -> Iterator[Link]:
+        if row.line_id:
+            yield Link(
+                "Line of the statement", reverse("admin:cash_statementline_change", args=[row.line_id])
+            )
+        if row.item and row.item_kind != CARD_DAY:  # which has many
+            yield Link("Ledger entries", list_address("ledger_entry", row.item))
         if row.ended_at is None:
             yield Link("Match this break", f"{reverse('admin:cash_match_add')}?breaks={row.pk}")
             yield Link("Explain by a journal", f"{reverse('admin:payments_journal_add')}?break={row.pk}")
@@ -141,6 +148,12 @@ class BreakAdmin(ReasonedAdmin):
     @admin.display(description="meaning")
     def meaning(self, row: Break) -> str:
         return Break.Kind(row.kind).meaning
+
+    @admin.display(description="line of the statement")
+    def line_says(self, row: Break) -> str:
+        line = row.line
+        texts = (f"{line.booked_on:%-d %b %Y}", line.counterparty, line.text) if line else ()
+        return ", ".join(filter(None, texts))
 
     @admin.display(description="reference")
     def reference_or_kind(self, row: Break) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 
-from cash.models import Statement, StatementLine
+from cash.models import Break, Match, Statement, StatementLine
 from cash.services import imports
 from cash.services.imports import Imported
 from cash.statement_files import InvalidFile
@@ -112,13 +113,46 @@ def _shown(each: Imported, currency: str) -> dict[str, Any]:
 
 @admin.register(StatementLine)
 class StatementLineAdmin(ReadOnlyAdmin):
-    list_display = ("number", "amount", "booked_on", "reference", "counterparty", "text", "statement")
+    """Lines of statements, each with why it was matched, or as the break that it is."""
+
+    list_display = (
+        "number",
+        "amount",
+        "booked_on",
+        "reference",
+        "counterparty",
+        "text",
+        "explained_by",
+        "statement",
+    )
     amounts = ("amount",)
     currency = "statement.account.currency"
-    list_select_related = ("statement__account",)
+    list_select_related = ("statement__account", "matched__match")
     searches = (exactly("statement_id", shape="[0-9]{1,15}", read=int),)
     search_help_text = "ID of the statement."
     any_object: ClassVar = ("order",)
     fields = (
-        "statement", "number", "booked_on", "amount", "order", "reference", "kind", "counterparty", "text",
+        "statement", "number", "booked_on", "amount", "order", "reference", "kind", "counterparty", "text", "explained_by",
     )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StatementLine]:
+        still_open = Prefetch("breaks", Break.objects.filter(ended_at=None), to_attr="open_breaks")
+        return super().get_queryset(request).prefetch_related(still_open)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: StatementLine | None = None) -> Any:
+        return [*super().get_readonly_fields(request, obj), "explained_by"]
+
+    def related(self, row: StatementLine) -> Iterator[Link]:
+        if match := _match_of(row):
+            yield Link("Its match", reverse("admin:cash_match_change", args=[match.pk]))
+        for each in row.open_breaks:
+            yield Link("Its break", reverse("admin:cash_break_change", args=[each.pk]))
+
+    @admin.display(description="explained by")
+    def explained_by(self, row: StatementLine) -> str:
+        match = _match_of(row)
+        return match.why if match else ", ".join(each.get_kind_display() for each in row.open_breaks)
+
+
+def _match_of(row: StatementLine) -> Match | None:
+    return row.matched.match if hasattr(row, "matched") else None

@@ -4,12 +4,18 @@ from datetime import timedelta
 
 import pytest
 
+from cash.models import StatementLine
+from kit.db import clock
 from merchants.models import AuditEntry
+from payments.services.reconciliation import breaks
+from payments.services.transfers.incoming import Notice, receive_notification
+from tests import orders
 from tests.bank_statements import bank_account, csv_statement, import_statement
 from tests.dashboard.people import signed_in
 from tests.factories import BusinessFactory, UserFactory
 from tests.reserves import agree, released
 from tests.settling import today
+from tests.wallets import fill_wallet
 
 pytestmark = pytest.mark.django_db
 
@@ -72,6 +78,45 @@ def test_break_has_an_owner_and_notes(staff, tmp_path):
     assert owner.email in staff.get(PAGE).content.decode()
     row.refresh_from_db()
     assert row.notes == "Asked the bank"
+
+
+def test_page_of_a_break_says_what_is_on_its_line(staff, tmp_path):
+    account = bank_account()
+    import_statement(tmp_path, csv_statement((today(), 4_800, "NIP1", "FROM A. SULEIMAN")))
+    row = account.breaks.get()
+
+    shown = staff.get(f"/admin/cash/break/{row.pk}/change/").content.decode()
+
+    assert f"{today():%-d %b %Y}, FROM A. SULEIMAN" in shown
+    assert f"/admin/cash/statementline/{row.line_id}/change/" in shown
+
+
+def test_page_of_a_missing_item_leads_to_its_entries(staff, api, ada):
+    fill_wallet(ada.business, 100_000)
+    account = bank_account(pays_out=["sandbox"])
+    payout = api.post("/api/payments", orders.payout(amount=50_000)).json()
+    breaks.update(account, now=clock.now() + timedelta(days=9))
+
+    shown = staff.get(f"/admin/cash/break/{account.breaks.get().pk}/change/").content.decode()
+
+    assert f"/admin/ledger/entry/?q={payout['id']}" in shown
+
+
+def test_lines_of_a_statement_say_how_they_are_explained(staff, tmp_path):
+    account = bank_account(receives=["hosting_bank"])
+    notice = {"account_number": "0000000000", "amount": 70_000, "currency": "NGN", "sender_name": "Ada"}
+    receive_notification(Notice(bank_reference="NIP-1", **notice))
+    import_statement(tmp_path, csv_statement((today(), 70_000, "NIP-1"), (today(), 5, "INTEREST")))
+    matched, unknown = StatementLine.objects.order_by("number")
+
+    shown = staff.get(f"/admin/cash/statementline/?q={matched.statement_id}").content.decode()
+
+    assert "the bank&#x27;s reference" in shown
+    assert "Unknown at the bank" in shown
+    page = staff.get(f"/admin/cash/statementline/{matched.pk}/change/").content.decode()
+    assert f"/admin/cash/match/{matched.matched.match_id}/change/" in page
+    page = staff.get(f"/admin/cash/statementline/{unknown.pk}/change/").content.decode()
+    assert f"/admin/cash/break/{account.breaks.get().pk}/change/" in page
 
 
 def test_owner_of_a_break_is_staff(staff, tmp_path):
