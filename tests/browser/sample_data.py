@@ -85,6 +85,44 @@ issue()
 print(json.dumps(str(FeeInvoice.objects.get(business="{business}", currency="NGN").pk)))
 """
 
+# Bank accounts of ours: breaks of all ages, one with an owner and one that a journal explained; and one that nobody asked.
+CASH = """
+import io
+from datetime import timedelta
+from cash.models import Break
+from cash.services.imports import Source
+from kit.db import clock
+from ledger.services import Kind
+from merchants.models import User
+from merchants.people.audit import Actor
+from payments.rules.business_days import business_day
+from payments.services.journals.drafts import Leg
+from payments.services.reconciliation import breaks
+from tests.bank_statements import bank_account, csv_statement
+from tests.journals import adjusted
+now = clock.now()
+today = business_day(now)
+def imported(account, opening, *lines):
+    file = csv_statement(*((today - timedelta(days=ago), *line) for ago, *line in lines), opening=opening)
+    source = Source(file=io.BytesIO(file.encode()), name="november.csv")
+    breaks.import_file(account, source, actor=Actor(name="staff@example.com"), now=now)
+wema = bank_account(name="wema", bank="Wema Bank", number="8200114063", receives=["hosting_bank"])
+imported(wema, "62856120.00", (1, 4_800_000, "NIP-000013260105", "A. SULEIMAN, NO ACCOUNT OF OURS"))
+providus = bank_account(name="providus", bank="Providus Bank", number="5400118207", pays_out=["http"])
+imported(
+    providus, "21713400.00",
+    (9, -15_000_000, "PVB88412", "DEBITED TWICE"), (8, -1_250_000, "", "CHARGES OCTOBER"),
+    (5, -21_200_000, "PVB90017"), (2, 4_850_000, "PVB90018"),
+)
+bank_account(name="citi", bank="Citibank", number="0000000001", currency="USD", pays_out=["http"])
+twice, charges, *_ = Break.objects.filter(account=providus).order_by("since")
+Break.objects.filter(pk=twice.pk).update(
+    owner=User.objects.get(email="staff@example.com"), notes="Asked the bank"
+)
+legs = Leg(Kind.BANK, "providus", 1_250_000), Leg(Kind.COSTS, "transfer", -1_250_000)
+adjusted(None, 0, legs=legs, transaction=None, explained=charges)
+"""
+
 BLOCK_A_LINK = """
 from kit.db import clock
 from merchants.people.audit import Actor
@@ -193,6 +231,8 @@ def create_sample_data(service: Service) -> Iterator[SampleData]:
         issued = service.command("shell", "-v0", "-c", INVOICE.format(business=owner["business"]))
         assert issued.returncode == 0, issued.stderr
         ids["invoice"] = json.loads(issued.stdout.splitlines()[-1])
+        compared = service.command("shell", "-v0", "-c", CASH)
+        assert compared.returncode == 0, compared.stderr
         yield SampleData(
             service=service, email="ada@example.com", password=owner["password"], client=client, ids=ids
         )

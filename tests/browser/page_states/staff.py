@@ -44,6 +44,7 @@ def for_staff(data: SampleData, page: Page) -> list[PageState]:
         PageState("admin-search-none", "/admin/search/?q=nothing+like+it"),
         PageState("admin-unanswered", unanswered),
         PageState("admin-cash", "/admin/cash/"),
+        PageState("admin-cash-not-asked", "/admin/cash/?currency=USD"),
         PageState("admin-connectors", "/admin/connector/"),
         PageState("admin-taxes", f"/admin/taxes/?first={first:%Y-%m-%d}&last={last:%Y-%m-%d}"),
         PageState("admin-taxes-refused", "/admin/taxes/?first=2026-02-01&last=2026-01-01"),
