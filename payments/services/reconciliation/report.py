@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from heapq import merge
 from itertools import islice
 from uuid import UUID
@@ -84,11 +84,9 @@ def accounts(*, name: str = "", currency: str = "", connector: str = "") -> list
 
 def of_period(account: BankAccount, first: date, last: date) -> AccountReport:
     """Return the report of a period, which the caller has brought up to date."""
-    within = account.statements.filter(last_day__gte=first, first_day__lte=last).order_by("last_day", "pk")
-    before = account.statements.filter(last_day__lt=first).order_by("-last_day", "-pk").first()
-    earliest, latest = within.first(), within.last()
-    opening = before.closing if before else earliest.opening if earliest else None
-    closing = latest.closing if latest else before.closing if before else None
+    opening, closing = _balance_before(first, account), _balance_before(last + timedelta(days=1), account)
+    if opening is None and closing is not None:  # the first statement begins within the period
+        opening = account.statements.order_by("last_day", "pk")[0].opening
     matched = MatchedLine.objects.filter(match__account=account, line__booked_on__range=(first, last))
     return AccountReport(
         account=account,
@@ -102,6 +100,17 @@ def of_period(account: BankAccount, first: date, last: date) -> AccountReport:
         has_no_statement=account.needs_statements
         and not account.statements.filter(last_day__gte=first).exists(),
     )
+
+
+def _balance_before(day: date, account: BankAccount) -> int | None:
+    """Return what the bank says an account held when a day began, which may be within a statement. None before the first one."""
+    begun = account.statements.filter(first_day__lt=day).order_by("-last_day", "-pk").first()
+    if begun is None:
+        return None
+    if begun.last_day < day:
+        return begun.closing
+    lines = begun.lines.filter(booked_on__lt=day).aggregate(sum=Sum("amount", default=0))
+    return begun.opening + int(lines["sum"])
 
 
 def open_breaks() -> list[OpenBreaks]:

@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -344,6 +344,24 @@ class TestCommand:
 
         document = reconcile()
         assert (document["exit"], document["accounts"][0]["has_no_statement"]) == (0, False)
+
+    @pytest.mark.parametrize(
+        ("period", "balances"),
+        [
+            (("2026-01-01", "2026-01-05"), (100_000, 105_000)),
+            (("2026-01-06", "2026-01-06"), (105_000, 107_000)),
+            (("2026-01-06", "2026-01-08"), (105_000, 108_000)),
+            (("2026-01-07", "2026-01-31"), (107_000, 108_000)),
+            (("2025-12-01", "2025-12-31"), (None, None)),
+        ],
+    )
+    def test_balances_are_of_the_period_within_a_longer_statement(self, gtbank, tmp_path, period, balances):
+        days = ("2026-01-05", 5_000), ("2026-01-06", 2_000), ("2026-01-08", 1_000)
+        import_statement(tmp_path, csv_statement(*days))
+
+        found = report.of_period(gtbank, *map(date.fromisoformat, period))
+
+        assert (found.opening, found.closing) == balances
 
     def test_account_that_nothing_is_tied_to_needs_no_statement(self, reconcile):
         bank_account()
