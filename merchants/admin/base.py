@@ -14,6 +14,7 @@ from django.contrib import admin
 from django.contrib.admin.options import BaseModelAdmin, IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth import get_permission_codename
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.core.paginator import Paginator
@@ -100,6 +101,16 @@ def staff_action(
     return decorate
 
 
+class NamedAutocomplete(AutocompleteSelect):
+    """A search for one row. Screen readers read the placeholder, which Django leaves empty, as the name of the field."""
+
+    def build_attrs(
+        self, base_attrs: dict[str, Any], extra_attrs: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        wanted = self.field.remote_field.model._meta.verbose_name_plural
+        return super().build_attrs(base_attrs, extra_attrs) | {"data-placeholder": f"Search {wanted}"}
+
+
 class StaffAdmin(admin.ModelAdmin):
     """A model's rows: newest first, searched by exact values, never deleted.
 
@@ -131,6 +142,11 @@ class StaffAdmin(admin.ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return NewestFirst
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs["widget"] = NamedAutocomplete(db_field, self.admin_site)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields under the headings of `groups`."""

@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -22,7 +21,7 @@ from kit.money.money import money, written
 from kit.time.time_ordered_ids import new_id
 from ledger.services import Kind
 from merchants.admin import ReadOnlyInline, by_business_name, by_id
-from merchants.admin.base import Link, StaffForm, staff_action
+from merchants.admin.base import Link, NamedAutocomplete, StaffForm, staff_action
 from merchants.admin.columns import list_address
 from merchants.admin.filters import CurrencyFilter
 from merchants.models import Business
@@ -51,7 +50,7 @@ class JournalForm(AmountsForm, StaffForm):
     other_business = forms.ModelChoiceField(
         Business.objects.all(),
         required=False,
-        widget=AutocompleteSelect(Journal._meta.get_field("business"), admin.site),
+        widget=NamedAutocomplete(Journal._meta.get_field("business"), admin.site),
         help_text="If money moves between two businesses. Both read the reason in words.",
     )
     about_entry = forms.IntegerField(
