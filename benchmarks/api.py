@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.copies import copy_of, fill_transactions
 from benchmarks.figures import Figure
-from benchmarks.load import Measured, drive, http_request
+from benchmarks.load import Measured, beside, drive, http_request
 from benchmarks.parts import Part, run_parts
 from benchmarks.pgbench import BOOKING, choosing, pgbench_rate
 from kit.free_ports import free_port
@@ -125,7 +125,7 @@ class Bench:
             measured[POST_OF_ALL].append(drive(self.port, self.creates(self.requests, of=self.merchants)))
             measured["GET"].append(drive(self.port, self.lookups(self.requests)))
             measured[REPLAY].append(drive(self.port, self.replays(self.requests)))
-            with self.forging():
+            with beside(self.forge):
                 measured[BESIDE_FORGED].append(drive(self.port, self.lookups(self.requests)))
         for kind, taken in measured.items():
             unexpected = {status for one in taken for status in one.statuses if status >= 300}
@@ -162,23 +162,11 @@ class Bench:
         chosen = [secrets.choice(self.made) for _ in range(count)]
         return [signed(merchant, "POST", "/api/payments", body) for merchant, _, body in chosen]
 
-    @contextmanager
-    def forging(self) -> Iterator[None]:
-        """Make forged calls with the public id of a key, from a thread of this process."""
-        stranger = replace(self.merchants[0], secret_key="a guess")
-        pieces, is_over = FORGED_RATE // 10, threading.Event()
-
-        def forge() -> None:
-            while not is_over.wait(0.1):
-                drive(self.port, [signed(stranger, "GET", "/api/payments")] * pieces, connections=1)
-
-        thread = threading.Thread(target=forge)
-        thread.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            thread.join()
+    def forge(self, is_over: threading.Event) -> None:
+        """Make forged calls with the public id of a key."""
+        stranger, pieces = replace(self.merchants[0], secret_key="a guess"), FORGED_RATE // 10
+        while not is_over.wait(0.1):
+            drive(self.port, [signed(stranger, "GET", "/api/payments")] * pieces, connections=1)
 
     def echoes(self, count: int) -> list[bytes]:
         return [

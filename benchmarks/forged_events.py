@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.figures import Figure
-from benchmarks.load import Measured, drive, http_request
+from benchmarks.load import Measured, beside, drive, http_request
 from benchmarks.signed_payments import signed_payments
 from kit.free_ports import free_port
 from tests.faults.processes import Redis
@@ -35,18 +35,18 @@ def forged(options: argparse.Namespace) -> Iterator[Figure]:
         port = urlsplit(service.base_url).port or 0
         _pay(service, port, options.payments)
         alone: list[float] = []
-        beside: list[float] = []
+        together: list[float] = []
         rates: list[float] = []
         for _ in range(options.rounds):
             alone.append(_pay(service, port, options.payments).percentile(0.99))
-            with _forging(port, rates):
-                beside.append(_pay(service, port, options.payments).percentile(0.99))
+            with beside(lambda is_over: rates.append(_forge(port, is_over))):
+                together.append(_pay(service, port, options.payments).percentile(0.99))
     yield Figure.of_rounds("forged events that are refused", rates, "/min")
     yield Figure.of_rounds("payment, p99", alone, "ms")
-    yield Figure.of_rounds("payment beside them, p99", beside, "ms")
+    yield Figure.of_rounds("payment beside them, p99", together, "ms")
     yield Figure.of_ratios(
         "p99 beside 10,000 of them a minute, of p99 alone",
-        beside,
+        together,
         alone,
         LARGEST_RATIO,
         at_least=False,
@@ -74,20 +74,8 @@ def _pay(service: Service, port: int, payments: int) -> Measured:
     return measured
 
 
-@contextmanager
-def _forging(port: int, rates: list[float]) -> Iterator[None]:
-    """Send events with a wrong signature from a thread of this process, and add how many a minute were refused."""
-    is_over = threading.Event()
-    thread = threading.Thread(target=lambda: rates.append(_forge(port, is_over)))
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
-
-
 def _forge(port: int, is_over: threading.Event) -> float:
+    """Send events with a wrong signature until it is over, and return how many a minute were refused."""
     started, bursts = time.perf_counter(), 0
     while not is_over.wait(max(0.0, started + bursts * BURST / PER_SECOND - time.perf_counter())):
         events = [_forged_event(bursts * BURST + number) for number in range(BURST)]

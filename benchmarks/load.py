@@ -5,8 +5,10 @@ Requests are prepared as bytes in advance, so that signing isn't measured.
 
 import selectors
 import socket
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -78,6 +80,19 @@ def drive(port: int, requests: Sequence[bytes], *, connections: int = 16) -> Mea
     seconds = time.perf_counter() - started
     latencies.sort()
     return Measured(len(latencies), seconds, latencies, statuses)
+
+
+@contextmanager
+def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Do other work in a thread of this process, until the event that it is given is set."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=work, args=[is_over])
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def _is_complete(buffer: bytearray) -> bool:
