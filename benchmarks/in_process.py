@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import django
 from django.core.management import call_command
@@ -42,16 +43,17 @@ def _own_database() -> Iterator[str]:
         TemporaryDirectory(prefix="sluice-bench-") as folder,
         postgresql_database(os.environ["DATABASE_URL"]) as url,
     ):
-        os.environ |= {
+        environment = {
             "DATABASE_URL": url,
             "SANDBOX_DATA": folder,
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "LOG_LEVEL": "ERROR",
             "REDIS_URL": "",
         }
-        django.setup()
-        call_command("migrate", verbosity=0)
-        try:
-            yield url
-        finally:
-            connections.close_all()
+        with patch.dict(os.environ, environment):  # further parts start processes with the server's address
+            django.setup()
+            call_command("migrate", verbosity=0)
+            try:
+                yield url
+            finally:
+                connections.close_all()
