@@ -84,6 +84,30 @@ def test_submission_in_the_second_of_the_deadline_or_the_expiry(business):
     assert sum(outcomes.values()) == ROUNDS
 
 
+def test_news_that_arrive_during_a_submission(business):
+    """The submission reads the time between its lock and its changes. The news wait for its end, or the submission would fail."""
+    payment = paid(business)
+    dispute, is_read, is_told = disputed(payment), threading.Event(), threading.Event()
+
+    def read_time():
+        is_read.set()
+        is_told.wait(1)
+        return timezone.now()
+
+    def tell():
+        assert is_read.wait(10)
+        take(payment, case_number=dispute.case_number, status=Status.LOST)
+        is_told.set()
+
+    with racers(2) as line:
+        results = line.race(partial(answers.submit, dispute.pk, actor=ACTOR, clock=read_time), tell)
+
+    assert failures(results) == []
+    dispute.refresh_from_db()
+    assert dispute.status == "lost"
+    assert dispute.answer is not None
+
+
 def test_two_files_with_one_case(business, tmp_path):
     now = timezone.now()
     with racers(2) as line:
