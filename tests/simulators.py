@@ -15,6 +15,7 @@ from payments.rails.protocol import CardAcquirer, PayoutBank
 from payments.simulators.acquirer import AcquirerSimulator
 from payments.simulators.bank import BankSimulator
 from payments.simulators.fault_injection import Fault
+from tests.serving import simulator_serving
 
 ISO8583 = "iso8583"
 HTTP_BANK = "http"
@@ -127,15 +128,9 @@ def short_acquirer_timeout(seconds: float = 0.3) -> Iterator[None]:
 @contextmanager
 def bank_running(settings, *, timeout: float = 8) -> Iterator[BankSimulator]:
     """Run a bank and route payouts to it."""
-    bank = BankSimulator(client_id="sluice", key="shared-key-of-a-test")
-    serving = threading.Thread(target=bank.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    serving.start()
-    try:
-        with connected_bank(settings, bank, timeout=timeout):
-            yield bank
-    finally:
-        bank.stop()
-        serving.join(5)
+    simulator = BankSimulator(client_id="sluice", key="shared-key-of-a-test")
+    with simulator_serving(simulator) as bank, connected_bank(settings, bank, timeout=timeout):
+        yield bank
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -31,6 +31,7 @@ from tests.clients import Credentials, HttpClient
 from tests.faults.processes import Process, Redis, wait_until
 from tests.faults.receiver import Receiver, running_receiver
 from tests.journeys.service import PROJECT, postgresql_database
+from tests.serving import simulator_serving
 
 CLIENT_ID, KEY = "sluice", "shared-key-of-a-test"
 BANK_TIMEOUT = 8  # seconds
@@ -341,7 +342,7 @@ def run(folder: Path, *, server_url: str, before: float, hanging: float, after: 
     """Run the traffic, make the bank hang during it, and return the measurements. Times are seconds."""
     report = Report()
     with ExitStack() as exits:
-        bank = exits.enter_context(_serving())
+        bank = exits.enter_context(simulator_serving(HangingBank()))
         receiver = exits.enter_context(running_receiver())
         database = exits.enter_context(postgresql_database(server_url))
         service = Service(folder, database=database, bank=bank, receiver=receiver)
@@ -422,15 +423,3 @@ def _concurrent_queries(queries: list[BankCall]) -> list[str]:
         for reference, calls in by_reference.items()
         if any(later.began_at < earlier.ended_at - tolerance for earlier, later in pairwise(calls))
     ]
-
-
-@contextmanager
-def _serving() -> Iterator[HangingBank]:
-    bank = HangingBank()
-    serving = threading.Thread(target=bank.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    serving.start()
-    try:
-        yield bank
-    finally:
-        bank.stop()
-        serving.join(5)

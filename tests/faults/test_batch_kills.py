@@ -4,10 +4,8 @@ The kills are spread over the items, not over the clock: however fast the machin
 """
 
 import random
-import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
 
 import pytest
 
@@ -16,6 +14,7 @@ from payments.simulators.fault_injection import Fault
 from tests import orders
 from tests.faults.guarantees import all_rows, check_ledger
 from tests.faults.processes import HANGING, wait_until
+from tests.serving import simulator_serving
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(2 * HANGING)]
 
@@ -34,7 +33,7 @@ def bank(stack):
     """A bank that two workers and the web processes call, with short time-outs."""
     processes = [stack.web, *stack.workers]
     before = [each.options["env"] for each in processes]
-    with bank_serving() as running:
+    with simulator_serving(BankSimulator(client_id="sluice", key="shared-key-of-a-test")) as running:
         variables = {
             "PAYOUT_BANK": "http",
             "BANK_URL": running.url,
@@ -48,18 +47,6 @@ def bank(stack):
             yield running
         finally:
             restart(stack, processes, before, workers=1)
-
-
-@contextmanager
-def bank_serving():
-    running = BankSimulator(client_id="sluice", key="shared-key-of-a-test")
-    serving = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    serving.start()
-    try:
-        yield running
-    finally:
-        running.stop()
-        serving.join(5)
 
 
 def restart(stack, processes, environments, *, workers):

@@ -4,7 +4,6 @@ import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
@@ -24,6 +23,7 @@ from tests import orders
 from tests.connectors.checkout.connecting import GOOD_CARD
 from tests.faults.guarantees import check_ledger
 from tests.faults.processes import HANGING, wait_until
+from tests.serving import simulator_serving
 
 pytestmark = [pytest.mark.faults, pytest.mark.xdist_group("faults"), pytest.mark.timeout(HANGING)]
 
@@ -70,17 +70,6 @@ class Killer:
         self.kills.append((call, step))
 
 
-@contextmanager
-def serving(server):
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join(5)
-
-
 @pytest.fixture
 def killer(stack):
     return Killer(stack)
@@ -98,7 +87,10 @@ def providers(stack, killer, monkeypatch):
     let_kill(checkout, paystack, killer, monkeypatch)
     processes = [stack.web, *stack.workers, stack.beat]
     before = [each.options["env"] for each in processes]
-    with serving(CheckoutServer(simulator=checkout)) as cards, serving(PaystackServer(paystack)) as payouts:
+    with (
+        simulator_serving(CheckoutServer(simulator=checkout)) as cards,
+        simulator_serving(PaystackServer(paystack)) as payouts,
+    ):
         variables = simulated_providers.environment_for(["checkout", "paystack"])
         variables |= {"CHECKOUT_URL": cards.url, "PAYSTACK_URL": payouts.url}
         restart(stack, processes, [env | variables for env in before])

@@ -4,11 +4,11 @@ import secrets
 
 import pytest
 
+from connectors.checkout.simulator.server import CheckoutServer
 from connectors.checkout.simulator.settings import Identity
 from connectors.checkout.simulator.simulator import Simulator
 from kit.text.masking import passes_luhn
 from tests import orders
-from tests.connectors.checkout.test_simulator_server import serving
 from tests.journeys.service import start_service
 from tests.journeys.test_canary import (
     PAYMENTS,
@@ -20,6 +20,7 @@ from tests.journeys.test_canary import (
     traces_in,
 )
 from tests.journeys.watched import wait_for
+from tests.serving import simulator_serving
 from tests.webhooks import servers
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
@@ -64,7 +65,7 @@ def test_appears_nowhere_else(tmp_path):
         "CHECKOUT_PROCESSING_CHANNEL": identity.channel,
     }
     with (
-        serving(simulator) as checkout,
+        simulator_serving(CheckoutServer(simulator=simulator)) as checkout,
         servers.opened(servers.answering(servers.status(200))) as collector,
         start_service(tmp_path, CHECKOUT_URL=checkout.url, **account, **traced_by(collector)) as service,
     ):

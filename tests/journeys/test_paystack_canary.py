@@ -1,8 +1,6 @@
 """A card number and its CVV, the secret key and a key of webhooks go to a simulated Paystack, and appear nowhere else."""
 
 import secrets
-import threading
-from contextlib import contextmanager
 
 import pytest
 
@@ -23,6 +21,7 @@ from tests.journeys.test_canary import (
     traces_in,
 )
 from tests.journeys.watched import wait_for
+from tests.serving import simulator_serving
 from tests.webhooks import servers
 
 pytestmark = [pytest.mark.journey, pytest.mark.long, pytest.mark.xdist_group("journey")]
@@ -31,18 +30,6 @@ ACCOUNTS, EVENTS = "/api/virtual-accounts", "/connectors/paystack"
 # The last one stops further calls.
 FAULTS = ["cut", "garbage", "refuse 400", "fail 502", "refuse 401"]
 CALLS = ["POST /charge", "POST /transfer", "POST /customer"]
-
-
-@contextmanager
-def serving(simulator):
-    server = Server(simulator)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join(5)
 
 
 def use_everything(canary):
@@ -61,7 +48,7 @@ def test_appears_nowhere_else(tmp_path):
     key, of_webhooks = f"sk_test_{secrets.token_hex(20)}", f"sk_test_{secrets.token_hex(20)}"
     simulator = Simulator(Settings(secret_key=key))
     with (
-        serving(simulator) as paystack,
+        simulator_serving(Server(simulator)) as paystack,
         servers.opened(servers.answering(servers.status(200))) as collector,
         start_service(
             tmp_path,

@@ -9,15 +9,16 @@ import pytest
 
 from connectors.checkout import cards
 from connectors.checkout.cards import CheckoutAcquirer
+from connectors.checkout.simulator.server import CheckoutServer
 from kit.connectors.circuit_breaker import PROBE_INTERVAL
 from payments.rails.protocol import AnswerLost
 from tests.connectors.checkout.connecting import SECURE, card, configure, order
-from tests.connectors.checkout.test_simulator_server import serving
+from tests.serving import simulator_serving
 
 
 @pytest.fixture
 def server(simulator):
-    with serving(simulator) as running:
+    with simulator_serving(CheckoutServer(simulator=simulator)) as running:
         yield running
 
 

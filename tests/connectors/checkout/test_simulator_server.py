@@ -1,7 +1,6 @@
 import json
 import threading
 import time
-from contextlib import contextmanager
 from http.client import HTTPConnection, RemoteDisconnected
 
 import pytest
@@ -10,25 +9,14 @@ from connectors.checkout.simulator.control import carry_out
 from connectors.checkout.simulator.server import CheckoutServer
 from connectors.checkout.simulator.simulator import Simulator
 from tests.connectors.checkout.client import order
+from tests.serving import simulator_serving
 
 KEY = Simulator().identity.secret_key
 
 
-@contextmanager
-def serving(simulator):
-    server = CheckoutServer(simulator=simulator)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join(5)
-
-
 @pytest.fixture
 def server(simulator):
-    with serving(simulator) as running:
+    with simulator_serving(CheckoutServer(simulator=simulator)) as running:
         yield running
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from io import StringIO
-from threading import Thread
 from typing import Any
 from unittest.mock import patch
 
@@ -26,6 +25,7 @@ from payments.services.transfers import account_provider_calls
 from tests import orders
 from tests.connectors.paystack.client import KEY, NOON
 from tests.connectors.provider_webhooks import PAYSTACK
+from tests.serving import simulator_serving
 
 INTEGRATION = 463433
 PAYMENTS = "/api/payments"
@@ -131,22 +131,20 @@ def paystack_connected(
     account = Settings(secret_key=key, integration=INTEGRATION, webhook_url=PAYSTACK)
     simulator = Simulator(account, standing_at=standing_at, variants=variants)
     simulator.integration.switches["unlimited"] = True
-    server = Server(simulator)
-    serving = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    serving.start()
     settings.PAYOUT_BANK = "paystack"
     if opens_accounts:
         settings.ACCOUNT_PROVIDER = "paystack"
     settings.PAYSTACK_FALLBACK_EMAIL = "pay@shop.example"
-    settings.PAYSTACK_SECRET_KEY, settings.PAYSTACK_URL = key, server.url
-    settings.PAYSTACK_INTEGRATION = str(INTEGRATION)
+    settings.PAYSTACK_SECRET_KEY, settings.PAYSTACK_INTEGRATION = key, str(INTEGRATION)
     connectors._made.cache_clear()
     try:
-        with patch.dict(CALLS_PER_MINUTE, live=10**9, test=10**9):
+        with (
+            simulator_serving(Server(simulator)) as server,
+            patch.dict(CALLS_PER_MINUTE, live=10**9, test=10**9),
+        ):
+            settings.PAYSTACK_URL = server.url
             yield Connected(server, api)
     finally:
-        server.stop()
-        serving.join(5)
         connectors._made.cache_clear()
 
 

@@ -7,10 +7,8 @@ import random
 import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
-from threading import Thread
 
 import pytest
 import requests
@@ -22,6 +20,7 @@ from connectors.paystack.simulator.integration import Settings
 from connectors.paystack.simulator.server import Server
 from connectors.paystack.simulator.simulator import Simulator
 from tests.connectors.paystack.client import KEY, LIVE_KEY, REFERENCE, Client
+from tests.serving import simulator_serving
 
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
 
@@ -282,16 +281,8 @@ class TestWebhooks:
         assert paystack.events() == ["charge.success"]
 
 
-@contextmanager
 def served(**settings):
-    server = Server(Simulator(Settings(**settings)))
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join(5)
+    return simulator_serving(Server(Simulator(Settings(**settings))))
 
 
 class _Receiver(BaseHTTPRequestHandler):
