@@ -91,12 +91,13 @@ class HttpClient:
         except NoAnswer:
             raise
         except requests.Timeout:
-            raise NoAnswer("too late") from None
+            reason = "too late"
         except Exception as problem:  # noqa: BLE001  (every failure is no answer)
             # The name only: the message may have the address with its query.
-            raise NoAnswer(type(problem).__name__) from None
+            reason = type(problem).__name__
         finally:
             self._slots.release()
+        raise NoAnswer(reason)  # outside the handlers, which would attach the problem with its request
 
     def _exchange(self, request: HttpRequest, timeout: float) -> HttpAnswer:
         sent, step = _prepared(request), (CONNECT_TIMEOUT, timeout)
