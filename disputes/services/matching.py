@@ -1,6 +1,6 @@
 """Find the payment of a reported case: by our own id, by RRN and amount, then by the acquirer's identifier.
 
-A payment of which less was captured than is disputed isn't the one, and the next identifier decides: RRNs come again.
+RRNs are reused: a payment of which less was captured than is disputed is skipped, and the next identifier decides.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def find_payment(reported: ReportedCase) -> UUID:
 
 
 def _candidates(reported: ReportedCase) -> Iterator[list[Transaction]]:
-    """Yield the payments with each of the identifiers, the most certain one first."""
+    """Return the payments with each of the identifiers, the most certain one first."""
     payments = Transaction.objects.filter(
         method=Transaction.Method.CARD,
         request_type=Transaction.RequestType.PAYMENT,
@@ -61,7 +61,7 @@ def _candidates(reported: ReportedCase) -> Iterator[list[Transaction]]:
         _with_rrn(payments, reported.rrn),
         _with_identifier(payments, reported.acquirer_reference),
     )
-    yield from (list(query[:TOGETHER]) for query in queries if query is not None)
+    return (list(query[:TOGETHER]) for query in queries if query is not None)
 
 
 def _with_id(payments: QuerySet[Transaction], reported: ReportedCase) -> QuerySet[Transaction] | None:
