@@ -85,7 +85,7 @@ issue()
 print(json.dumps(str(FeeInvoice.objects.get(business="{business}", currency="NGN").pk)))
 """
 
-# Bank accounts of ours: breaks of all ages, one with an owner and one that a journal explained; and one that nobody asked.
+# Bank accounts: breaks of all ages, one with an owner and one explained by a journal; and an account without statements.
 CASH = """
 import io
 from datetime import timedelta

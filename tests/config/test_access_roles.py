@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 REFUSED = {401, 403, 405}
 ANONYMOUS, KEY, READ_ONLY_KEY = "an anonymous client", "a key", "a read-only key"
-OWNER = "an owner"  # whoever is refused as one has no other role that is let in
+OWNER = "an owner"  # other roles have fewer permissions, and are refused wherever an owner is
 NO_RIGHTS, VIEWS, SUPERUSER = "staff without rights", "staff who may view", "a superuser"
 STAFF = [NO_RIGHTS, VIEWS, SUPERUSER]
 
