@@ -233,12 +233,12 @@ class CheckoutAcquirer:
         )
 
     def _payments(self, order: CardOrder, deadline: Deadline) -> list[Document]:
-        """Return every payment of an order, newest first, or every one beside the one that isn't meant."""
+        """Return every payment of an order, newest first, but those that aren't meant."""
         found = payments.of_order(self.client, order.id, deadline=deadline)
         known = order.acquirer_reference
         if known and known not in {answers.payment_id(each) for each in found}:
             found.append(payments.with_id(self.client, known, deadline=deadline))
-        return [each for each in found if answers.payment_id(each) != order.beside]
+        return [each for each in found if answers.payment_id(each) not in order.beside]
 
     # Captures, voids and refunds
 

@@ -140,10 +140,11 @@ def _alarm_if_refunded_again(refund: CardOperation, paid: str) -> None:
 
 
 def _is_beside(transaction: Transaction, payment: str) -> bool:
-    """Return whether an event is about another payment than the one that decided the transaction."""
-    known = transaction.acquirer_reference
+    """Return whether an event is about another payment than the one that decided the transaction, and its late charges."""
     is_undecided = transaction.awaiting in {Awaiting.RAIL, Awaiting.REVERSAL, Awaiting.PAYER}
-    return bool(known and payment) and payment != known and not is_undecided
+    if is_undecided or not transaction.acquirer_reference or not payment:
+        return False
+    return payment not in watches.known_payments(transaction)
 
 
 def _ask_about_transfer(

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
 from dashboard.memberships import Membership
@@ -34,7 +35,7 @@ from kit import banks
 from merchants.models import Business
 from merchants.people import roles
 from merchants.people.roles import Permission
-from payments.models import CardOperation, SettlementBatch, Transaction
+from payments.models import CardOperation, SettlementBatch, Transaction, WatchedAuthorisation
 from payments.representation import challenge_address, represent
 from payments.rules.failure_advice import Advice, advice_on
 from payments.services import cancellations
@@ -87,11 +88,12 @@ class Sender:
 
 def find(business: Business, transaction_id: UUID) -> Transaction | None:
     """Return the business's transaction; None if there is none, or it is another business's."""
+    watches = WatchedAuthorisation.objects.filter(transaction=OuterRef("pk"))
     found: Transaction | None = (
         Transaction.objects.of(business)
+        .annotate(has_watches=Exists(watches))  # rarely, so that their query is rare, too
         .select_related(
             "challenge",
-            "watch",
             "business",
             "session__account",
             "session__transfer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
@@ -329,12 +330,18 @@ def _return_moments(returns: Iterable[PayoutReturn], entries: Lines) -> Iterator
         yield Moment(at=each.at, title=title, text=each.reason, lines=lines, mark=BAD)
 
 
-def _watch_moments(transaction: Transaction) -> Iterator[Moment]:
-    """Yield what became of a card payment that its acquirer could still charge after it failed, or charge twice."""
-    watch: WatchedAuthorisation | None = getattr(transaction, "watch", None)
-    if watch is None:
-        return
-    name, when = ("Second", "twice") if watch.is_of_second_charge else ("Late", "after the payment failed")
+def _watch_moments(transaction: Any) -> Iterator[Moment]:
+    """Yield what became of a card payment that its acquirer could still charge after it failed, or charge twice.
+
+    `detail.find` has read the transaction, and whether it has watches.
+    """
+    for watch in transaction.watches.order_by("id") if transaction.has_watches else ():
+        yield from _moments_of_watch(transaction, watch)
+
+
+def _moments_of_watch(transaction: Transaction, watch: WatchedAuthorisation) -> Iterator[Moment]:
+    is_failed = transaction.status == Transaction.Status.FAILED
+    name, when = ("Late", "after the payment failed") if is_failed else ("Second", "twice")
     if watch.found_at is not None:
         charged = f"{money(watch.amount, transaction.currency)} charged" if watch.amount else "Authorised"
         text = "It's returned to the payer automatically. Your balance doesn't change."

@@ -39,14 +39,17 @@ class WatchQuerySet(models.QuerySet["WatchedAuthorisation"]):
 class WatchedAuthorisation(models.Model):
     """A card payment whose acquirer can't rule out a charge that isn't ours to keep.
 
-    It failed without an answer of its acquirer; or its order was sent twice, and a second payment may appear beside the one
-    that counts. The acquirer is queried until it has declined what is looked for, or for seven days. A charge that it finds is
-    voided or refunded, and booked to accounts of the house under this row's id. Lock the transaction before changing it.
+    It failed without an answer of its acquirer; or its order was sent twice, and a further payment may appear beside those
+    that we know. The acquirer is queried until it has declined what is looked for, or for seven days. A charge that it finds is
+    voided or refunded, and booked to accounts of the house under this row's id. Each further charge is found by a watch of its
+    own, which follows. Lock the transaction before changing it.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
-    transaction = models.OneToOneField(Transaction, on_delete=models.PROTECT, related_name="watch")
-    # Only payments beside the one that we know are looked for, whatever became of that.
+    transaction = models.ForeignKey(
+        Transaction, on_delete=models.PROTECT, related_name="watches", db_index=False
+    )
+    # Only payments beside those that we know are looked for, whatever became of them.
     is_of_second_charge = models.BooleanField("second charge", default=False, db_default=False)
     opened_at = models.DateTimeField()
     until = models.DateTimeField()
@@ -56,6 +59,7 @@ class WatchedAuthorisation(models.Model):
     found_at = models.DateTimeField(null=True)  # when a charge or reservation was found
     # What was charged, in minor units. Null: nothing, only reserved, or an unknown part.
     amount = models.BigIntegerField(null=True)
+    acquirer_reference = models.CharField(max_length=64, default="", db_default="")  # of what was found
     returned_at = models.DateTimeField(null=True)  # when the acquirer had voided or refunded it
     ended_at = models.DateTimeField(null=True)
 
@@ -64,6 +68,9 @@ class WatchedAuthorisation(models.Model):
     class Meta:
         verbose_name = "watched payment"
         constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["transaction"], condition=Q(next_look_at__isnull=False), name="one_open_watch"
+            ),
             models.CheckConstraint(
                 condition=Q(next_look_at__isnull=False, ended_at__isnull=True)
                 | Q(next_look_at__isnull=True, ended_at__isnull=False),
@@ -81,6 +88,7 @@ class WatchedAuthorisation(models.Model):
             ),
         ]
         indexes: ClassVar = [
+            models.Index(fields=["transaction"], name="watches_of_transaction"),
             models.Index(
                 fields=["next_look_at"], condition=Q(next_look_at__isnull=False), name="watches_open"
             ),
@@ -106,11 +114,14 @@ class WatchedAuthorisation(models.Model):
             return now + min(max(age, SHORTEST_WAIT), LONGEST_WAIT)
         return now + next((interval for limit, interval in INTERVALS if age < limit), LAST_INTERVAL)
 
-    def find_charge(self, amount: int | None, *, now: datetime) -> None:
-        """Store that a charge was found, in minor units. The watch is open, or opens again, until it is given back."""
-        self.found_at, self.amount = now, amount
+    def find_charge(self, reference: str, amount: int | None, *, now: datetime) -> None:
+        """Store that a charge was found: its identifier at the acquirer, and minor units.
+
+        The watch is open, or opens again, until it is given back.
+        """
+        self.found_at, self.amount, self.acquirer_reference = now, amount, reference
         self.next_look_at, self.ended_at = self.next_look_at or now, None
-        self.save(update_fields=["found_at", "amount", "next_look_at", "ended_at"])
+        self.save(update_fields=["found_at", "amount", "acquirer_reference", "next_look_at", "ended_at"])
 
     def end(self, *, now: datetime, is_returned: bool = False) -> None:
         """End the watch. `is_returned`: the acquirer has given the charge back."""

@@ -204,8 +204,8 @@ class CardOrder:
     descriptor: str
     is_partly_approved: bool = False  # the acquirer has approved a smaller amount
     acquirer_reference: str = ""  # the provider's own identifier, once it was told
-    # The provider's identifier of the order's payment, if only further payments of the order are meant.
-    beside: str = ""
+    # The provider's identifiers of the order's payments that we know, if only further ones are meant.
+    beside: frozenset[str] = frozenset()
     payer: Payer = Payer()
     is_on_our_page: bool = (
         False  # the payer is on a page of ours, where a redirect needs no request for 3-D Secure

@@ -52,15 +52,35 @@ def may_be_charged_twice(transaction: Transaction, answer: RailAnswer, *, cause:
 
 
 def watch_for_second_charge(transaction: Transaction, *, now: datetime) -> bool:
-    """Have payments looked for beside the one that we know. The caller holds the transaction's lock or changes its state.
+    """Have payments looked for beside those that we know. The caller holds the transaction's lock or changes its state.
 
-    Returns False if the transaction is or was watched already.
+    Returns False if the transaction is watched already.
     """
-    _, is_new = WatchedAuthorisation.objects.get_or_create(
+    _, is_new = WatchedAuthorisation.objects.open().get_or_create(
         transaction=transaction,
         defaults={"is_of_second_charge": True, **_beginning(now)},
     )
     return is_new
+
+
+def watch_for_further_charge(returned: WatchedAuthorisation, *, now: datetime) -> None:
+    """Have further payments looked for until the end of a watch whose charge was given back, if there may be one.
+
+    The caller holds the transaction's lock.
+    """
+    if now < returned.until and may_charge_twice(returned.transaction):
+        beginning = _beginning(now) | {"until": returned.until}
+        WatchedAuthorisation.objects.create(
+            transaction=returned.transaction, is_of_second_charge=True, **beginning
+        )
+
+
+def known_payments(transaction: Transaction) -> frozenset[str]:
+    """Return the acquirer's identifiers of the payments of an order that we know: the one that counts, and late charges."""
+    found = WatchedAuthorisation.objects.filter(transaction=transaction).values_list(
+        "acquirer_reference", flat=True
+    )
+    return frozenset(filter(None, [transaction.acquirer_reference, *found]))
 
 
 def open_watch(failed: Transaction, *, now: datetime) -> None:

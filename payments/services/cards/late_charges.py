@@ -13,7 +13,7 @@ from django.db import transaction as database
 from ledger import services as ledger
 from payments.models import WatchedAuthorisation
 from payments.rails.protocol import RailAnswer
-from payments.services import ledger_entries
+from payments.services import ledger_entries, watches
 from payments.services.intents import lock
 
 log = structlog.get_logger("sluice.watches")
@@ -37,7 +37,8 @@ def record_charge(watch: WatchedAuthorisation, answer: RailAnswer, *, now: datet
     if stored.found_at is not None:
         return stored
     is_charged_in_full = payment.captures_at_once and not answer.must_be_reversed
-    stored.find_charge(payment.amount if is_charged_in_full else None, now=now)
+    amount = payment.amount if is_charged_in_full else None
+    stored.find_charge(answer.acquirer_reference, amount, now=now)
     if stored.amount is not None:
         ledger.book(ledger_entries.late_charge_found(stored, now=now))
     log.error(
@@ -52,11 +53,12 @@ def record_charge(watch: WatchedAuthorisation, answer: RailAnswer, *, now: datet
 
 @database.atomic
 def record_return(watch: WatchedAuthorisation, *, now: datetime) -> None:
-    """Record that the acquirer has voided or refunded the charge, once, and end the watch."""
+    """Record that the acquirer has voided or refunded the charge, once, and end the watch. A further charge is looked for."""
     stored = _locked(watch)
     if not stored.is_owed:
         return
     stored.end(now=now, is_returned=True)
+    watches.watch_for_further_charge(stored, now=now)
     if stored.amount is not None:
         ledger.book(ledger_entries.late_charge_returned(stored, now=now))
     log.info("charge of a failed payment returned", id=str(stored.transaction_id))

@@ -19,7 +19,8 @@ from kit.db.clock import database_now
 from payments.models import WatchedAuthorisation
 from payments.models.watches import WatchQuerySet
 from payments.rails import RailUnavailable
-from payments.rails.protocol import AnswerLost, NoRecord, RateLimited
+from payments.rails.protocol import AnswerLost, NoRecord, RailAnswer, RateLimited
+from payments.services import watches
 from payments.services.cards import late_charges
 from payments.services.rails.rail_choices import acquirer_finder
 from payments.services.rails.rail_orders import card_order
@@ -82,9 +83,11 @@ def _fill(calls: CallGroup) -> None:
 
 
 @database.atomic
-def _lease(watches: WatchQuerySet, *, limit: int) -> list[WatchedAuthorisation]:
+def _lease(unleased: WatchQuerySet, *, limit: int) -> list[WatchedAuthorisation]:
     """Lease up to `limit` of these watches, longest due first, and skip locked ones."""
-    locked = watches.select_related("transaction__business").select_for_update(skip_locked=True, of=("self",))
+    locked = unleased.select_related("transaction__business").select_for_update(
+        skip_locked=True, of=("self",)
+    )
     found = list(locked.order_by("next_look_at")[:limit])
     until = database_now() + query_leases.length()
     WatchedAuthorisation.objects.filter(pk__in=[watch.pk for watch in found]).update(leased_until=until)
@@ -101,7 +104,8 @@ def _call_for(watch: WatchedAuthorisation) -> RailCall:
 def _call(watch: WatchedAuthorisation) -> Callable[[], Any]:
     acquirer, order = acquirer_finder(watch.transaction), card_order(watch.transaction)
     if watch.is_of_second_charge:
-        order = replace(order, acquirer_reference="", beside=order.acquirer_reference)
+        known = watches.known_payments(watch.transaction) - {watch.acquirer_reference}
+        order = replace(order, acquirer_reference=watch.acquirer_reference, beside=known)
     if watch.is_owed:
         return lambda: acquirer().reverse(order, is_repeat=True)
     return lambda: acquirer().query(order)
@@ -137,11 +141,17 @@ def _apply(watch: WatchedAuthorisation, reply: Reply, *, now: datetime) -> RailC
     elif late_charges.is_charge(reply.answer):
         found = late_charges.record_charge(watch, reply.answer, now=now)
         return _call_for(found) if found.is_owed else None
-    elif reply.answer.is_definite and reply.answer.is_final and reply.answer.action is None:
+    elif (
+        _is_failure(reply.answer) and not watch.is_of_second_charge
+    ):  # a further one may follow a declined one
         late_charges.record_failure(watch, now=now)
     else:
         late_charges.postpone(watch, is_answered=True, now=now)
     return None
+
+
+def _is_failure(answer: RailAnswer) -> bool:
+    return answer.is_definite and answer.is_final and answer.action is None
 
 
 def _is_answer(watch: WatchedAuthorisation, error: BaseException) -> bool:

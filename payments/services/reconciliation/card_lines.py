@@ -132,10 +132,11 @@ def _late_charges(acquired: Acquired) -> Iterator[LedgerLine]:
     ):
         of_other = MatchedItem.objects.filter(kind=other, item=OuterRef("pk"))
         for watch in unmatched(kind, rows.annotate(other_is_there=Exists(of_other))):
+            first = watch.transaction.acquirer_reference  # of a charge whose own isn't known
             yield LedgerLine(
                 kind=kind,
                 id=watch.pk,
-                references=(watch.transaction_id, *filter(None, [watch.transaction.acquirer_reference])),
+                references=tuple(filter(None, [watch.transaction_id, watch.acquirer_reference or first])),
                 amount=sign * (watch.amount or 0),
                 day=business_day((watch.returned_at if sign < 0 else watch.found_at) or acquired.first),
                 may_be_missing=not watch.other_is_there,

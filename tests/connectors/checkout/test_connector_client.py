@@ -60,7 +60,7 @@ class TestLostAnswer:
         simulator.plan.add("authorise: cut")
         made = order(capture=capture)
         answer = acquirer.authorise(made, card=card())
-        beside = replace(made, beside=answer.acquirer_reference)
+        beside = replace(made, beside=frozenset({answer.acquirer_reference}))
 
         assert acquirer.query(beside).outcome.is_success
         with pytest.raises(AnswerLost):  # the steps are decided later
@@ -78,7 +78,7 @@ class TestLostAnswer:
         answer = acquirer.authorise(made, card=card())
 
         with pytest.raises(NoRecord):
-            acquirer.query(replace(made, beside=answer.acquirer_reference))
+            acquirer.query(replace(made, beside=frozenset({answer.acquirer_reference})))
 
     def test_repeat_gets_the_link_of_the_challenge(self, acquirer, simulator):
         simulator.plan.add("authorise: cut")

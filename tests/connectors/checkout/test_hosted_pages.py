@@ -2,9 +2,12 @@
 
 import pytest
 from django.core.management import call_command
+from django.test import Client as HttpClient
 
+from connectors.services import event_processing
 from payments.models import Challenge, WatchedAuthorisation
 from payments.tasks import expire_due, look_at_watches
+from tests.connectors import provider_webhooks
 from tests.connectors.checkout.connecting import requery
 from tests.connectors.checkout.shop import DECLINED_CARD, Shop
 
@@ -92,6 +95,48 @@ def test_second_charge_of_a_page_is_given_back(shop, pass_time):
 
     shop.enter(page)
     let_pass(pass_time, 1, 2, 2, 5)
+
+    assert shop.outcome() == ("success", "10000")
+    assert shop.kept() == 50_000
+
+
+def test_each_further_charge_of_a_failed_payment_is_given_back_and_booked(shop, pass_time):
+    shop.simulator.account.variants.change({"second_page_payment": "charged"})
+    page = shop.go()
+    let_pass(pass_time, 15, 1)
+    assert shop.outcome() == ("failed", "20151")
+
+    shop.enter(page)
+    shop.enter(page)
+    let_pass(pass_time, 1, 1, 2)
+    assert shop.kept() == 0
+    shop.enter(page, DECLINED_CARD)
+    let_pass(pass_time, 2)
+    shop.enter(page)
+    let_pass(pass_time, 4, 1, 1)
+
+    assert shop.outcome()[0] == "failed"
+    assert shop.kept() == 0
+    charges = WatchedAuthorisation.objects.exclude(returned_at=None)
+    assert [each.amount for each in charges] == [50_000] * 3
+    assert charges.values("acquirer_reference").distinct().count() == 3
+
+
+def test_charge_that_is_announced_after_the_watch_is_given_back(shop, pass_time, settings):
+    settings.CHECKOUT_WEBHOOK_KEYS = [provider_webhooks.CHECKOUT_KEY]
+    shop.simulator.account.variants.change({"second_page_payment": "charged"})
+    page = shop.go()
+    shop.come_back(shop.enter(page))
+    let_pass(pass_time, 8 * 24 * 60)
+    assert not WatchedAuthorisation.objects.get().is_open
+
+    shop.enter(page)
+    second = list(shop.simulator.books()["payments"])[-1]
+    event = provider_webhooks.about(shop.payment, "payment_captured", id=second)
+    provider_webhooks.send(HttpClient(), provider_webhooks.CHECKOUT, event)
+    for _ in range(3):
+        event_processing.process_due()
+        let_pass(pass_time, 1)
 
     assert shop.outcome() == ("success", "10000")
     assert shop.kept() == 50_000

@@ -170,7 +170,7 @@ class TestWatch:
         theirs = books(simulator)
         assert theirs["reserved"] == theirs["charged"] - theirs["refunded"] == 0
         assert theirs["refunded" if capture else "voided"] == payment["amount"]
-        assert WatchedAuthorisation.objects.get().ended_at
+        assert WatchedAuthorisation.objects.earliest("pk").returned_at
         call_command("check_ledger")
 
     def test_charge_that_a_webhook_announces_is_taken_back_at_once(self, pay, settings, simulator, pass_time):

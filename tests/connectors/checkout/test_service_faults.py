@@ -118,7 +118,7 @@ class TestSecondCharge:
         made, charged, refunded, reserved = theirs(simulator, payment)
         assert (answer["status"], made) == (payment.status, 2)
         assert (charged - refunded, reserved) == kept(payment)
-        assert payment.watch.returned_at
+        assert payment.watches.first().returned_at
         call_command("check_ledger")
 
     def test_that_arrives_an_hour_after_a_failed_repeat_is_given_back(self, pay, simulator, pass_time):
@@ -132,7 +132,7 @@ class TestSecondCharge:
         made, charged, refunded, reserved = theirs(simulator, payment)
         assert (payment.status, made) == ("success", 2)
         assert (charged - refunded, reserved) == kept(payment)
-        assert payment.watch.amount == payment.amount
+        assert payment.watches.first().amount == payment.amount
         call_command("check_ledger")
 
     def test_whose_capture_overtakes_its_void_is_refunded(self, pay, simulator, pass_time):
@@ -166,7 +166,7 @@ class TestSecondCharge:
 
         pass_time(60)
         look_at_watches()
-        assert payment.watch.returned_at
+        assert payment.watches.first().returned_at
         _, charged, refunded, reserved = theirs(simulator, payment)
         assert (charged - refunded, reserved) == kept(payment)
 

@@ -561,6 +561,8 @@ class TestConstraint:
 
         with pytest.raises(IntegrityError, match=name), transaction.atomic():
             WatchedAuthorisation.objects.filter(pk=watch.pk).update(**WATCH_BREAKERS[name])
+        with pytest.raises(IntegrityError), transaction.atomic():
+            WatchedAuthorisation.objects.create(**watched | {"id": new_id(now)})
 
     @pytest.mark.parametrize("name", TRANSACTION_BREAKERS)
     def test_of_transactions_holds(self, ada, name):
@@ -854,6 +856,7 @@ class TestConstraint:
             *TERMS_BREAKERS, *HOLD_BREAKERS, *RESERVE_RETURN_BREAKERS, *PROPOSAL_BREAKERS, *RETURN_BREAKERS, *LINK_BREAKERS, *OF_CHECKOUTS, *WATCH_BREAKERS, *CONTROLS_BREAKERS, *ACCOUNT_BREAKERS, *DEBT_BREAKERS, *JOURNAL_BREAKERS, *LEG_BREAKERS, *INVOICE_BREAKERS, *ONCE,
             "one_line_per_kind_of_a_fee_invoice",
             "one_open_proposal_per_target",
+            "one_open_watch",
             "one_pair_per_journal",  # tests/payments/services/staff/test_journals.py
             "only_payouts_have_a_purpose",  # tests/payments/services/payouts/test_purpose.py
             "returned_within_successful_payouts", "one_transaction_per_reference", "three_wrong_codes_at_most", "one_batch_being_built",

@@ -242,7 +242,7 @@ class TestChargeOfAFailedPayment:
             id=uuid4(), transaction=paid, opened_at=MONDAY, until=MONDAY, next_look_at=MONDAY
         )
         watch.save(force_insert=True)
-        watch.find_charge(10_051, now=MONDAY)
+        watch.find_charge("", 10_051, now=MONDAY)
         watch.end(now=MONDAY, is_returned=True)
         account = bank_account(kind="acquirer", connector_account=paid.account, receives=[paid.connector])
         lines = [("2026-01-05", 20_000, "", paid.pk.hex)]
