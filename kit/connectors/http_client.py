@@ -1,26 +1,32 @@
 """HTTP calls to providers, with an overall time-out.
 
 The time-outs of `requests` apply to each step, so a slow drip of bytes or several dead addresses could extend a call
-indefinitely. Each call therefore runs in another thread. On time-out the caller returns and shuts down the connection,
-which ends the call. Threads are kept for further calls, as connections are.
+indefinitely. Here, each step on a connection takes at most what is left of its call. DNS lookups and connecting can't be
+limited as a whole, so they run in another thread: if it is too late then, nothing has been sent. Connections are kept.
 
 Requests go to the adapter of `requests` as they are. Its session would merge settings, cookies and proxies into each, which
 we don't have, and takes as much CPU time as sending it.
 """
 
-import contextlib
 import socket
+import ssl
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
+import urllib3
 from requests.adapters import HTTPAdapter
 from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import ConnectionPool
+from urllib3.exceptions import ConnectTimeoutError
+from urllib3.util.ssl_ import create_urllib3_context
 
 CONNECT_TIMEOUT = 3.0  # seconds for one address
 LARGEST_ANSWER = 64 * 1024  # bytes
@@ -60,7 +66,6 @@ class HttpClient:
 
     def __init__(self, *, ca_file: str = "") -> None:
         self._slots = threading.Semaphore(MOST_CALLS)
-        self._threads = ThreadPoolExecutor(MOST_CALLS, "http-call")
         self._adapter, self._ca_file = _Adapter(pool_maxsize=MOST_CALLS), ca_file
 
     def has_room(self) -> bool:
@@ -76,21 +81,12 @@ class HttpClient:
         """
         if not self._slots.acquire(blocking=False):
             raise NoRoom("too many calls in progress")
-        call = _Call()
-        answer = self._threads.submit(self._work, call, request, timeout)
-        try:
-            return answer.result(timeout)
-        except TimeoutError:
-            call.cut()
-            raise NoAnswer("too late") from None
-
-    def _work(self, call: "_Call", request: HttpRequest, timeout: float) -> HttpAnswer:
-        _current.call = call
+        _call.ends_at = time.monotonic() + timeout
         try:
             return self._exchange(request, timeout)
         except NoAnswer:
             raise
-        except requests.Timeout:
+        except (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError):
             reason = "too late"
         except Exception as problem:  # noqa: BLE001  (every failure is no answer)
             # The name only: the message may have the address with its query.
@@ -124,61 +120,69 @@ def _body(response: requests.Response, largest: int) -> bytes:
     return bytes(body)
 
 
-class _Call:
-    """The connection of a call."""
-
-    def __init__(self) -> None:
-        self._connection: HTTPConnection | None = None
-        self._is_cut = False
-
-    def use(self, connection: HTTPConnection) -> None:
-        """Register the connection before anything is sent through it.
-
-        :raises NoAnswer: the caller has given up. A request that is sent later could take effect unnoticed.
-        """
-        self._connection = connection
-        if self._is_cut:
-            raise NoAnswer("too late")
-
-    def cut(self) -> None:
-        """Shut down the connection while its thread uses it, or keep it from being used."""
-        self._is_cut = True
-        sock = self._connection.sock if self._connection else None
-        if sock is not None:
-            with contextlib.suppress(OSError):
-                # Not the TLS method, which waits for the peer's close notification.
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+_call = threading.local()  # of this thread: when it ends
 
 
-_current = threading.local()  # the call of this thread
+def _time_left() -> float:
+    """Return the seconds that are left for this thread's call.
+
+    :raises TimeoutError: none
+    """
+    left: float = _call.ends_at - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
 
 
-class _Registered(HTTPConnection):
-    """A connection that registers itself with its call."""
+class _EndsWithCall(socket.socket):
+    """A socket whose every step ends when the call of its thread does."""
+
+    def sendall(self, *arguments: Any) -> None:
+        self.settimeout(_time_left())
+        super().sendall(*arguments)
+
+    def recv_into(self, *arguments: Any) -> int:
+        self.settimeout(_time_left())
+        return super().recv_into(*arguments)
+
+
+class _TlsSocket(_EndsWithCall, ssl.SSLSocket):
+    def send(self, *arguments: Any) -> int:
+        """Send a part: unlike a plain socket's, `sendall` here takes its time-out for each."""
+        self.settimeout(_time_left())
+        return super().send(*arguments)
+
+
+class _Connection(HTTPConnection):
+    """A connection that is opened in another thread, so that its call can end meanwhile."""
 
     def connect(self) -> None:
+        thread = ThreadPoolExecutor(1, "http-connect")
+        opened = thread.submit(super().connect)
+        thread.shutdown(wait=False)
+        try:
+            opened.result(_time_left())
+        except TimeoutError:
+            opened.add_done_callback(lambda _: self.close())
+            raise ConnectTimeoutError(self, "too late") from None
+
+
+class _PlainConnection(_Connection):
+    def connect(self) -> None:
         super().connect()
-        _current.call.use(self)
-
-    def request(self, *arguments: Any, **options: Any) -> None:
-        _current.call.use(self)
-        super().request(*arguments, **options)
+        self.sock = _EndsWithCall(fileno=self.sock.detach())
 
 
-class _RegisteredConnection(_Registered, HTTPConnection):
-    pass
-
-
-class _RegisteredTlsConnection(_Registered, HTTPSConnection):
+class _TlsConnection(_Connection, HTTPSConnection):
     pass
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _RegisteredConnection
+    ConnectionCls = _PlainConnection
 
 
 class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _RegisteredTlsConnection
+    ConnectionCls = _TlsConnection
 
 
 class _Adapter(HTTPAdapter):
@@ -189,6 +193,20 @@ class _Adapter(HTTPAdapter):
         response.status_code, response.headers, response.raw = resp.status, resp.headers, resp
         return response
 
+    def get_connection_with_tls_context(
+        self, request: requests.PreparedRequest, verify: Any, *arguments: Any, **options: Any
+    ) -> ConnectionPool:
+        """Return the kept connections to a server. `requests` would look them up by all of its settings."""
+        server = urlsplit(request.url)[:2]
+        found = self._pools.get(server)
+        if found is None:
+            found = super().get_connection_with_tls_context(request, verify, *arguments, **options)
+            self._pools[server] = found
+        return found
+
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        super().init_poolmanager(*arguments, **options)
+        context = create_urllib3_context()
+        context.sslsocket_class = _TlsSocket
+        super().init_poolmanager(*arguments, **options, ssl_context=context)
+        self._pools: dict[Any, ConnectionPool] = {}
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
