@@ -63,6 +63,9 @@ class ProviderWebhooks(Protocol):
     def transfer(self, document: Document) -> str:
         """Return the provider's reference of the incoming bank transfer that an event is about, or ""."""
 
+    def is_payout_reversed(self, kind: str) -> bool:
+        """Return whether events of this kind may say that the provider gave a payout back that had succeeded."""
+
     def is_transfer_rejected(self, kind: str) -> bool:
         """Return whether events of this kind say that the provider sent an incoming transfer back."""
 

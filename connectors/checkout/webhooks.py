@@ -76,6 +76,9 @@ class CheckoutWebhooks:
     def transfer(self, document: Document) -> str:
         return ""
 
+    def is_payout_reversed(self, kind: str) -> bool:
+        return False
+
     def is_transfer_rejected(self, kind: str) -> bool:
         return False
 

@@ -19,6 +19,7 @@ LIVE_KEY = "sk_live_"
 LIVE = "live"
 
 QUERIED = ("charge.success", "charge.failed", "transfer.", "refund.", "bank.transfer.rejected")  # beginnings
+PAYOUT_REVERSED = frozenset({"transfer.reversed", "transfer.failed"})
 DISPUTES = "charge.dispute."
 KEPT = ("dedicatedaccount.assign.", "customeridentification.")
 
@@ -89,6 +90,9 @@ class PaystackWebhooks:
             return text_at(document, "data", "bank_transfer", "transaction_id")
         is_transfer = text_at(document, "data", "channel") in {TO_ACCOUNT, TO_SESSION}
         return text_at(document, "data", "reference") if kind == "charge.success" and is_transfer else ""
+
+    def is_payout_reversed(self, kind: str) -> bool:
+        return kind in PAYOUT_REVERSED
 
     def is_transfer_rejected(self, kind: str) -> bool:
         return kind == "bank.transfer.rejected"

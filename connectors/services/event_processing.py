@@ -27,11 +27,13 @@ from disputes.models import Dispute
 from disputes.services.rails import case_queries
 from kit.db.clock import database_now
 from kit.files import bounded_json
+from kit.money.money import money
 from kit.text.exception_summaries import summary_of
 from payments.models import CardOperation, Challenge, Transaction
 from payments.rules.dispute_words import LONGEST_CASE_NUMBER
 from payments.services import watches
 from payments.services.cards import challenges
+from payments.services.payouts import reversed_payouts
 from payments.services.rails.rail_queries import early_queries
 from virtual_accounts.models import ProviderMessage
 from virtual_accounts.services import provider_messages
@@ -124,6 +126,9 @@ def _verdict_on_transaction(
         return Verdict(Result.NOT_ANSWERED, is_final=False)
     if webhooks and _is_beside(subject.transaction, webhooks.payment_of(event.references)):
         watches.watch_for_second_charge(subject.transaction, now=now)
+    paid_out = subject.operation or subject.transaction
+    if webhooks and webhooks.is_payout_reversed(event.kind) and reversed_payouts.has_succeeded(paid_out):
+        return _ask_about_payout(event, paid_out, now=now)
     if webhooks and subject.operation:
         _alarm_if_refunded_again(subject.operation, webhooks.refund_of(event.kind, event.references))
     return _query(event, subject.transaction, now=now)
@@ -164,6 +169,21 @@ def _ask_about_transfer(
     event.transaction = find_payment(event)
     changed = _changes(event.transaction, since=event.asked_at) if event.transaction else "transfer looked up"
     return Verdict(Result.QUERIED, changed)
+
+
+def _ask_about_payout(
+    event: ProviderEvent, paid_out: Transaction | CardOperation, *, now: datetime
+) -> Verdict:
+    """Have the provider asked whether it gave a payout back that had succeeded, and then wait for its answer."""
+    if event.asked_at is None:
+        reversed_payouts.ask(paid_out, now=now)
+        event.asked_at = now
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    if reversed_payouts.is_asked(paid_out, now=now):
+        return Verdict(Result.NOT_ANSWERED, is_final=False)
+    returns = event.transaction.returns.filter(at__gte=event.asked_at) if event.transaction else ()
+    found = [f"returned: {money(each.amount, each.currency)}" for each in returns]
+    return Verdict(Result.QUERIED, "; ".join(found) or "nothing changed")
 
 
 def _ask_about_case(event: ProviderEvent, webhooks: ProviderWebhooks, *, now: datetime) -> Verdict:

@@ -34,7 +34,7 @@ class ProviderMessage(models.Model):
         CLOSE = "close"  # stop receiving money on the account's number
         REOPEN = "reopen"  # receive money on it again
         OPEN = "open"  # open the account, and tell its number
-        LOOKUP = "lookup"  # has the transfer of `subject` arrived?
+        LOOKUP = "lookup"  # has the transfer of `subject` arrived, or was the payout given back?
         REJECT = "reject"  # the same, after the provider notified that it sent the transfer back
 
     id = models.BigAutoField(primary_key=True)
@@ -47,7 +47,8 @@ class ProviderMessage(models.Model):
         db_index=False,
     )
     kind = models.CharField(max_length=6, choices=Kind.choices)
-    # Of a question about a transfer: the provider's reference of it, which is our id of a session without hyphens.
+    # Of a question about a transfer: the provider's reference of it, which is our id of a session without hyphens. About a
+    # payout: `payout-` and our id.
     subject = FreeTextField(max_length=100, blank=True, default="", db_default="")
     # Our account at the provider. Another one is never asked. Empty: the provider has no accounts of ours.
     provider_account = models.CharField(

@@ -13,6 +13,7 @@ from django.db import InterfaceError, OperationalError
 
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
+from payments.services.payouts import reversed_payouts
 from payments.services.rails.rail_queries import parallel_calls, query_leases
 from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rails.rail_queries.query_leases import Lane
@@ -66,6 +67,8 @@ def _fill(calls: CallGroup) -> None:
 
 def _call(message: ProviderMessage) -> Callable[[], Any]:
     """Return what sends a message. It needs no database."""
+    if message.account is None and message.subject.startswith(reversed_payouts.PREFIX):
+        return reversed_payouts.query_of(message.subject)
     if message.account is None:
         return partial(provider_transfers.ask, message.subject, provider_account=message.provider_account)
     if message.kind == Kind.OPEN:
@@ -108,6 +111,9 @@ def _record(reply: Reply) -> bool:
 
 def _apply(message: ProviderMessage, answer: Any) -> Again | None:
     """Apply an answer, and return whether the message has to be sent again. Idempotent."""
+    if message.account is None and message.subject.startswith(reversed_payouts.PREFIX):
+        reversed_payouts.apply(message.subject, answer)
+        return None
     if message.account is None:
         return provider_transfers.apply(message.subject, answer, was_rejected=message.kind == Kind.REJECT)
     return opened_accounts.apply(message.account.pk, answer) if message.kind == Kind.OPEN else None

@@ -1,5 +1,7 @@
 """Random payouts under random faults: in the end, each has succeeded if and only if Paystack has paid it, and once.
 
+A transfer that Paystack gives back after its success is a returned payout.
+
 PAYSTACK_EXAMPLES=2000 runs the long variant, and FIRST_EXAMPLE=500 begins at that one.
 """
 
@@ -10,14 +12,18 @@ from unittest.mock import patch
 
 import pytest
 
+from connectors.services import event_processing
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import RailBlock, Transaction
 from payments.rails.protocol import AnswerLost
 from payments.services.rails.rail_queries import first_calls
+from payments.services.transfers import account_provider_calls
 from tests import orders
 from tests.connectors.paystack.client import KEY, LIVE_KEY
 from tests.connectors.paystack.connected import PAYMENTS, paystack_connected, reference_of, short_timeout
+from tests.connectors.provider_webhooks import PAYSTACK, send
+from virtual_accounts.models import ProviderMessage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.servers]
 
@@ -48,8 +54,8 @@ class Killed(Exception):
 class Play:
     """One example: what merchants, Paystack, banks and time do, in a random order."""
 
-    def __init__(self, paystack, generator):
-        self.paystack, self.random = paystack, generator
+    def __init__(self, paystack, generator, client):
+        self.paystack, self.random, self.client = paystack, generator, client
         self.payouts = []
 
     def step(self):
@@ -61,6 +67,7 @@ class Play:
             self.fail,
             self.switch,
             self.end,
+            self.reverse,
             self.die,
             self.wait,
             self.requery,
@@ -102,11 +109,24 @@ class Play:
             status = self.random.choice(ENDS)
             self.paystack.command(transfer={"reference": self.random.choice(opened), "status": status})
 
+    def reverse(self):
+        transfers = self.paystack.simulator.integration.tables.transfers
+        if paid := [each.reference for each in transfers.values() if each.status == "success"]:
+            self.paystack.command(transfer={"reference": self.random.choice(paid), "status": "reversed"})
+
     def wait(self):
         self.paystack.pass_time(self.random.choice([5, 30, 61, 600]))
 
     def requery(self):
         self.paystack.requery()
+
+    def hear(self):
+        """Receive every event, and process those that are due."""
+        key = self.paystack.simulator.integration.settings.secret_key
+        for event in self.paystack.simulator.integration.outbox.events:
+            assert send(self.client, PAYSTACK, event.body, key=key).status_code == 200
+        event_processing.process_due()
+        account_provider_calls.send_due()
 
     def come_to_rest(self):
         """Repair everything, and let time pass until nothing is pending."""
@@ -117,21 +137,24 @@ class Play:
             for each in list(simulator.integration.tables.transfers.values()):
                 if each.status in {"pending", "otp"}:
                     self.paystack.command(transfer={"reference": each.reference, "status": "success"})
-            if not Transaction.objects.unanswered().exists():
+            self.hear()
+            if not (
+                Transaction.objects.unanswered().exists() or ProviderMessage.objects.unanswered().exists()
+            ):
                 return
             self.paystack.requery_later(after=61)
         pytest.fail("payouts are still pending")
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + EXAMPLES))
-def test_each_payout_succeeds_exactly_if_it_was_paid(settings, api, seed):
+def test_each_payout_succeeds_exactly_if_it_was_paid(settings, api, client, seed):
     generator = random.Random(seed)
     variants = {name: generator.choice(values) for name, values in VARIANTS.items()}
     key = generator.choice([KEY, LIVE_KEY])
     with paystack_connected(settings, api, key=key, **variants) as paystack:
         if key == LIVE_KEY:
             paystack.command(default={"transfer": "pending"})
-        play = Play(paystack, generator)
+        play = Play(paystack, generator, client)
         with short_timeout(0.2):
             for _ in range(STEPS):
                 play.step()
@@ -141,7 +164,8 @@ def test_each_payout_succeeds_exactly_if_it_was_paid(settings, api, seed):
         play.come_to_rest()
 
         shown = [paystack.again(payout) for payout in play.payouts]
-        succeeded = {reference_of(each): each["amount"] for each in shown if each["status"] == "success"}
+        kept = [each for each in shown if each["status"] == "success" and "reversal" not in each]
+        succeeded = {reference_of(each): each["amount"] for each in kept}
         assert paystack.paid() == succeeded
         assert {each["status"] for each in shown} <= {"success", "failed"}
         assert not RailBlock.objects.filter(currency="").exists()

@@ -9,19 +9,23 @@ from uuid import uuid4
 
 import pytest
 from django.apps import apps
+from django.db.models import F
 from django.utils import timezone
 
+from connectors.models import ProviderEvent
 from connectors.paystack.simulator import tables
 from connectors.paystack.simulator.answers import Request
 from connectors.paystack.simulator.transfers import create_recipient, send
+from connectors.services import event_processing
 from kit.connectors import connectors
 from kit.connectors.connector_metrics import RAIL_DIFFERENCES
 from kit.connectors.http_client import HttpClient, HttpRequest, NoAnswer
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
-from payments.models import RailBlock, Transaction
+from payments.models import PayoutReturn, RailBlock, Transaction
 from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.services.rails.rail_queries.rail_blocks import cached_blocks
+from payments.services.transfers import account_provider_calls
 from tests.connectors.paystack.client import KEY, LIVE_KEY
 from tests.connectors.paystack.connected import (
     made_bank,
@@ -32,6 +36,7 @@ from tests.connectors.paystack.connected import (
 from tests.connectors.provider_webhooks import PAYSTACK, paystack_event, process
 from tests.connectors.provider_webhooks import send as send_event
 from tests.webhooks.rows import make_endpoint
+from virtual_accounts.models import ProviderMessage
 from webhooks.models import Delivery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.servers]
@@ -284,6 +289,110 @@ class TestWebhook:
         process()
 
         assert outcome(live.again(payout)) == ("pending", "10001")
+
+
+class TestReversedTransfer:
+    """Paystack may give back a transfer that succeeded, such as one that the beneficiary's bank refused later."""
+
+    @pytest.fixture
+    def paid(self, live):
+        payout = live.pay_out(amount=250_000)
+        live.command(transfer={"reference": reference_of(payout), "status": "success"})
+        live.requery()
+        assert outcome(live.again(payout)) == ("success", "10000")
+        live.simulator.deliver()
+        return payout
+
+    def test_is_a_returned_payout(self, live, paid, client, ada):
+        make_endpoint(business=ada.business, events=["payout", "reversal"])
+        reverse(live, paid)
+
+        live.deliver(client)
+
+        found = live.again(paid)
+        assert outcome(found) == ("success", "10000")
+        assert found["reversal"]["amount"] == 250_000
+        assert PayoutReturn.objects.get().applied == PayoutReturn.Applied.REVERSED
+        assert [each.event for each in Delivery.objects.order_by("pk")] == ["payout.reversed"]
+        settle_events()
+        event = ProviderEvent.objects.get(kind="transfer.reversed")
+        assert (event.result, event.outcome) == ("queried", "returned: NGN 2,500.00")
+        assert [one.broken for one in check(INVARIANTS) if not one.holds] == []
+
+    def test_counts_once_however_often_it_is_told(self, live, paid, client):
+        body = reverse(live, paid)
+        live.deliver(client)
+
+        for _ in range(2):
+            ProviderEvent.objects.update(asked_at=F("asked_at") - timedelta(seconds=11))
+            assert send_event(client, PAYSTACK, body, key=LIVE_KEY).status_code == 200
+            settle_events()
+
+        assert PayoutReturn.objects.count() == 1
+        assert live.again(paid)["reversal"]["amount"] == 250_000
+
+    @pytest.mark.parametrize("status", ["reversed", "failed"])
+    def test_is_believed_from_a_query_only(self, live, paid, client, status):
+        event = paystack_event(f"transfer.{status}", reference=reference_of(paid), status=status)
+
+        assert send_event(client, PAYSTACK, event, key=LIVE_KEY).status_code == 200
+        settle_events()
+
+        assert "reversal" not in live.again(paid)
+        assert not PayoutReturn.objects.exists()
+        assert ProviderEvent.objects.get(kind=f"transfer.{status}").outcome == "nothing changed"
+
+    def test_is_looked_up_again_without_an_answer(self, live, paid, client):
+        body = reverse(live, paid)
+        live.plan("GET /transfer/verify: fail 502")
+        assert send_event(client, PAYSTACK, body, key=LIVE_KEY).status_code == 200
+        settle_events()
+        assert not PayoutReturn.objects.exists()
+
+        ProviderMessage.objects.update(next_attempt_at=timezone.now())
+        settle_events()
+
+        assert live.again(paid)["reversal"]["amount"] == 250_000
+
+    def test_before_its_success_is_known_fails_the_payout(self, live, client):
+        payout = live.pay_out()
+        live.command(transfer={"reference": reference_of(payout), "status": "success"})
+        reverse(live, payout)
+
+        live.deliver(client)
+        live.requery()
+
+        assert outcome(live.again(payout)) == ("failed", "20030")
+        assert not PayoutReturn.objects.exists()
+
+    def test_of_another_integration_is_not_asked_about(self, live, paid, client, settings):
+        body = reverse(live, paid)
+        assert send_event(client, PAYSTACK, body, key=LIVE_KEY).status_code == 200
+        process()
+        settings.PAYSTACK_INTEGRATION = "1"
+        connectors._made.cache_clear()
+        before = live.simulator.calls.total()
+
+        settle_events()
+
+        assert live.simulator.calls.total() == before
+        assert not PayoutReturn.objects.exists()
+
+
+def reverse(live, payout):
+    """Have Paystack give a transfer back, and return the body of the event that it sends."""
+    live.command(transfer={"reference": reference_of(payout), "status": "reversed"})
+    return live.simulator.integration.outbox.events[-1].body
+
+
+def settle_events():
+    """Process events and what they ask."""
+    for _ in range(3):
+        ProviderEvent.objects.filter(next_attempt_at__gt=timezone.now()).update(
+            next_attempt_at=timezone.now()
+        )
+        event_processing.process_due()
+        account_provider_calls.send_due()
 
 
 class TestDifferences:

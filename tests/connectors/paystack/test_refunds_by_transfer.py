@@ -2,7 +2,9 @@
 
 import pytest
 
-from payments.models import CardOperation, RailBlock, Transaction
+from ledger.invariants import check
+from payments.invariants.registry import INVARIANTS
+from payments.models import CardOperation, PayoutReturn, RailBlock, Transaction
 from tests import orders
 from tests.connectors.paystack.connected import paystack_connected
 
@@ -37,6 +39,19 @@ def test_is_paid(paystack, api, paid):
 
     assert refunded.json()["status"] == "success"
     assert paystack.paid() == {CardOperation.objects.get().pk.hex: 20_000}
+
+
+def test_that_was_paid_and_comes_back_is_for_staff(paystack, api, paid, client):
+    refund(api, paid)
+    reference = CardOperation.objects.get().pk.hex
+    paystack.command(transfer={"reference": reference, "status": "reversed"})
+
+    paystack.deliver(client)
+
+    returned = PayoutReturn.objects.get()
+    assert (returned.applied, returned.why, returned.amount) == ("unmatched", "refund", 20_000)
+    assert CardOperation.objects.get().status == "success"
+    assert [one.broken for one in check(INVARIANTS) if not one.holds] == []
 
 
 def test_that_was_lost_is_sent_again_a_minute_later(paystack, api, paid):
