@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
+from weakref import WeakSet
 
 import structlog
 
@@ -20,6 +21,9 @@ log = structlog.get_logger("sluice.connectors")
 IN_A_ROW = 5  # calls without an answer that open it
 CALLS, WITHIN = 20, 10.0  # it also opens if half of so many calls within so many seconds have no answer
 PROBE_INTERVAL = 1.0  # seconds
+
+
+_breakers: WeakSet["CircuitBreaker"] = WeakSet()  # of this process
 
 
 class MonotonicClock(Protocol):
@@ -37,11 +41,13 @@ class CircuitBreaker:
     def __init__(self, connector: str, *, probe: Callable[[], bool]) -> None:
         self.clock: MonotonicClock = time
         self.start: Callable[[Callable[[], None]], None] = _start_thread
-        self._connector, self._probe = connector, probe
+        self.connector, self._probe = connector, probe
         self._lock = threading.Lock()
         # When each of the last calls ended, and whether it was answered.
         self._calls: deque[tuple[float, bool]] = deque(maxlen=CALLS)
         self._next_probe: float | None = None  # None while it is closed
+        self._has_closed = False  # since that was last asked
+        _breakers.add(self)
         BREAKERS_OPEN.labels(connector).set(0)
 
     def allows_calls(self) -> bool:
@@ -55,6 +61,13 @@ class CircuitBreaker:
         if is_probe_due:
             self.start(self._make_probe)
         return self._next_probe is None
+
+    def has_closed(self) -> bool:
+        """Return whether it has closed since this was last asked. While it is open, this starts the probes."""
+        self.allows_calls()
+        with self._lock:
+            found, self._has_closed = self._has_closed, False
+        return found
 
     def record(self, *, is_answered: bool) -> None:
         """Count a call. An error of the provider's own (5xx) isn't an answer."""
@@ -70,8 +83,8 @@ class CircuitBreaker:
             is_new = self._next_probe is None
             self._next_probe = self._next_probe or self.clock.monotonic() + PROBE_INTERVAL
         if is_new:
-            BREAKERS_OPEN.labels(self._connector).set(1)
-            log.error("no calls to a provider for now", connector=self._connector, reason=reason)
+            BREAKERS_OPEN.labels(self.connector).set(1)
+            log.error("no calls to a provider for now", connector=self.connector, reason=reason)
 
     def _has_failed(self) -> bool:
         answers = [is_answered for _, is_answered in self._calls]
@@ -86,9 +99,15 @@ class CircuitBreaker:
             return
         with self._lock:
             self._next_probe = None
+            self._has_closed = True
             self._calls.clear()
-        BREAKERS_OPEN.labels(self._connector).set(0)
-        log.info("provider answers again", connector=self._connector)
+        BREAKERS_OPEN.labels(self.connector).set(0)
+        log.info("provider answers again", connector=self.connector)
+
+
+def closed_again() -> set[str]:
+    """Return the connectors of which a breaker of this process has closed since this was last asked."""
+    return {breaker.connector for breaker in list(_breakers) if breaker.has_closed()}
 
 
 def _start_thread(work: Callable[[], None]) -> None:

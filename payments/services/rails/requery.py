@@ -95,8 +95,7 @@ def requery_due(*, clock: Clock = database_now) -> Iterator[QueryResult]:
     outages = rail_outages.outages()
     early = {
         _lane_named(outage.lane): rail_outages.early_queries_from(outage)
-        for outage in outages
-        if rail_outages.may_probe(outage, now=now)
+        for outage in rail_outages.to_be_probed(outages, now=now)
     }
     rail_blocks.bring_probes_forward(now=now)
     source = _DueQueries(early=early, clock=clock)

@@ -135,6 +135,18 @@ class TestDown:
         assert len(simulator.account.payments) == 3
         call_command("check_ledger")
 
+    def test_everything_open_is_queried_at_once_when_the_breaker_closes(
+        self, begun, go_down, transport, pass_time
+    ):
+        go_down()
+        let_pass(pass_time, seconds=60, times=HOUR)
+        transport.is_down = False
+
+        let_pass(pass_time, seconds=1, times=3)
+
+        assert not Transaction.objects.unanswered().exists()
+        assert not CardOperation.objects.unanswered().exists()
+
 
 class TestRefusedAccount:
     @pytest.mark.parametrize("fault", ["error 401", "error 403", "error 422 business_not_found"])

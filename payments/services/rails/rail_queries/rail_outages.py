@@ -1,16 +1,19 @@
 """Probe unavailable rails with one early query at a time, to detect the end of an outage.
 
-Queries about a transaction are repeated at growing intervals, so after an outage most would only be due in minutes or
+A provider's circuit breaker probes it once a second meanwhile (`kit.connectors.circuit_breaker`), and its closing has the
+early query made at once. Queries about a transaction are repeated at growing intervals, so after an outage most would only be due in minutes or
 hours. The first answer after an outage makes them due at once. Outcomes that had been unknown for hours before the
 outage keep their intervals, because the outage isn't their cause. Decision 0022.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction as database
 from django.db.models import QuerySet
 
+from kit.connectors import circuit_breaker
 from kit.db.prepared_statements import insert_if_absent
 from payments.models import RailSilence, WatchedAuthorisation
 from payments.services.rails.rail_queries.query_leases import ACQUIRER, Lane
@@ -30,6 +33,24 @@ def outages() -> list[RailSilence]:
 
 def record_outage(lane: Lane, *, now: datetime) -> None:
     insert_if_absent(RailSilence(lane=str(lane), since=now, probed_at=now))
+
+
+def to_be_probed(outages: Iterable[RailSilence], *, now: datetime) -> list[RailSilence]:
+    """Return the outages of which this process may query early: each minute, and at once when the breaker of a provider closes."""
+    found = [outage for outage in outages if may_probe(outage, now=now)]
+    closed = circuit_breaker.closed_again() if outages else ()
+    return found + [
+        outage for outage in outages if outage not in found and provider_of(outage.lane) in closed
+    ]
+
+
+def provider_of(lane: str) -> str:
+    """Return the provider of a lane.
+
+    >>> provider_of("bank:paystack_returns"), provider_of("acquirer:checkout")
+    ('paystack', 'checkout')
+    """
+    return lane.partition(":")[2].removesuffix("_returns")
 
 
 def may_probe(outage: RailSilence, *, now: datetime) -> bool:
