@@ -92,14 +92,14 @@ class PaystackAccounts:
             log.warning("Paystack refuses a customer", id=str(order.id), message=refused.message)
             return OpeningRefused(refused.message)
         except AnswerLost as lost:
-            return Pending(_reason(lost))
+            return _pending(lost)
         try:
             return self._opened(customer, until) or self._create(customer, until)
         except Refused as refused:
             log.exception("Paystack refuses an account", id=str(order.id), message=refused.message)
             return Pending(codes.account_refusal(refused.message))
         except AnswerLost as lost:
-            return Pending(_reason(lost))
+            return _pending(lost)
 
     def open_session(self, order: SessionOrder) -> OpenedSession:
         document = {
@@ -246,5 +246,7 @@ def _line(told: Any) -> str:
     return printable_line(told)[:LONGEST_NAME] if isinstance(told, str) else ""
 
 
-def _reason(lost: AnswerLost) -> str:
-    return lost.reason if isinstance(lost, RailBlocked) else "Paystack didn't answer."
+def _pending(lost: AnswerLost) -> Pending:
+    if isinstance(lost, RailBlocked):
+        return Pending(lost.reason)
+    return Pending("Paystack didn't answer.", is_answer=False)

@@ -98,6 +98,7 @@ class Pending:
     """The provider hasn't opened the account yet, or didn't answer. It is asked again. `reason` is for staff."""
 
     reason: str
+    is_answer: bool = True  # False: it didn't answer
 
 
 @dataclass(frozen=True, slots=True)

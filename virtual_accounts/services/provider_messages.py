@@ -22,6 +22,8 @@ INTERVALS = (
     timedelta(minutes=30),
     timedelta(hours=1),
 )
+# Before the next attempt of what wasn't answered at all, at most: an outage of an hour delays nothing by another hour.
+UNANSWERED_INTERVAL = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Again:
 
     why: str = ""
     at: datetime | None = None
+    is_answer: bool = True  # False: the provider didn't answer
 
 
 def write(account: VirtualAccount, kind: ProviderMessage.Kind, *, now: datetime) -> None:
@@ -109,9 +112,10 @@ def record_answer(message: ProviderMessage, *, now: datetime) -> bool:
     )
 
 
-def record_failure(message: ProviderMessage, error: str, *, now: datetime) -> bool:
+def record_failure(message: ProviderMessage, error: str, *, now: datetime, is_answer: bool = True) -> bool:
     """Record a failure and the time of the next attempt; return False if the lease was lost."""
     wait = INTERVALS[min(message.attempts_made, len(INTERVALS) - 1)]
+    wait = wait if is_answer else min(wait, UNANSWERED_INTERVAL)
     return bool(
         _held(message).update(
             next_attempt_at=now + wait,

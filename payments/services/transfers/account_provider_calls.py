@@ -13,6 +13,7 @@ from django.db import InterfaceError, OperationalError
 
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
+from payments.rails.protocol import RailBlocked
 from payments.services.payouts import reversed_payouts
 from payments.services.rails.rail_queries import parallel_calls, query_leases
 from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
@@ -91,7 +92,9 @@ def _record(reply: Reply) -> bool:
     message: ProviderMessage = reply.call.subject
     if reply.error is not None:
         log.warning("account provider did not answer", id=message.pk, error=type(reply.error).__name__)
-        provider_messages.record_failure(message, type(reply.error).__name__, now=database_now())
+        is_answer = isinstance(reply.error, RailBlocked)
+        error = type(reply.error).__name__
+        provider_messages.record_failure(message, error, now=database_now(), is_answer=is_answer)
         return False
     try:
         again = _apply(message, reply.answer)
@@ -105,7 +108,7 @@ def _record(reply: Reply) -> bool:
     if again.at is not None:
         provider_messages.postpone(message, until=again.at)
         return True
-    provider_messages.record_failure(message, again.why, now=database_now())
+    provider_messages.record_failure(message, again.why, now=database_now(), is_answer=again.is_answer)
     return False
 
 

@@ -16,7 +16,7 @@ from virtual_accounts.services.provider_messages import Again
 def apply(account_id: UUID, answer: OpenedAccount | Pending | OpeningRefused) -> Again | None:
     """Store an account's number or its refusal, with the event. Return whether the provider must be asked again."""
     if isinstance(answer, Pending):
-        return Again(answer.reason)
+        return Again(answer.reason, is_answer=answer.is_answer)
     account = accounts.lock(account_id)
     if account.opening != VirtualAccount.Opening.PENDING:
         return None

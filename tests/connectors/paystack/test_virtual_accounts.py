@@ -61,6 +61,19 @@ def assert_books_hold():
     assert [one.broken for one in check(INVARIANTS) if not one.holds] == []
 
 
+def create_unanswered(paystack):
+    """Create an account whose opening wasn't answered."""
+    paystack.plan("POST /customer: lose_and_cut")
+    return create(paystack)
+
+
+def ask_many_times():
+    """Send what waits again and again, as in an outage of an hour."""
+    for _ in range(8):
+        ProviderMessage.objects.unanswered().update(next_attempt_at=timezone.now(), leased_until=None)
+        account_provider_calls.send_due()
+
+
 class TestOpening:
     def test_an_account_has_its_number_at_once(self, paystack, subscribed):
         account = create(paystack)
@@ -116,6 +129,19 @@ class TestOpening:
         assert events() == ["account.failed"]
         assert not ProviderMessage.objects.unanswered().exists()
 
+    @pytest.mark.parametrize(
+        ("switch", "longest"),
+        [("is_down", timedelta(minutes=2)), ("accounts_refused", timedelta(hours=1))],
+    )
+    def test_an_outage_is_asked_about_more_often_than_a_refusal(self, paystack, switch, longest):
+        create_unanswered(paystack)
+        paystack.command(switch={switch: True})
+
+        ask_many_times()
+
+        waits = ProviderMessage.objects.get().next_attempt_at - timezone.now()
+        assert longest - timedelta(seconds=10) < waits <= longest
+
     def test_one_that_is_deactivated_meanwhile_stays_inactive(self, paystack, subscribed):
         paystack.plan("POST /dedicated_account: lose_and_cut")
         account = create(paystack)
@@ -146,6 +172,17 @@ class TestTransfersToAccounts:
         assert transfer.bank_reference.startswith("paystack:")
         assert events() == ["payment.success"]
         assert_books_hold()
+
+    def test_one_that_cannot_be_looked_up_is_looked_up_soon_after_the_outage(self, paystack, client):
+        account = create(paystack)
+        paystack.command(receive={"account_number": number_of(account), "amount": 50_000})
+        paystack.command(switch={"is_down": True})
+        paystack.deliver(client)
+
+        ask_many_times()
+
+        waits = ProviderMessage.objects.unanswered().get().next_attempt_at - timezone.now()
+        assert waits <= timedelta(minutes=2)
 
     def test_events_alone_and_those_about_other_customers_change_nothing(self, paystack, subscribed, client):
         create(paystack)
