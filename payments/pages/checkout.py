@@ -215,10 +215,10 @@ def receipt(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_POST
 @on_checkout
 def simulate(_request: HttpRequest, seen: Seen) -> HttpResponse:
-    """Simulate the transfer that the page waits for. Sandbox only."""
-    if not settings.SANDBOX:
-        raise Http404
+    """Simulate the transfer that the page waits for. Sandbox only, and not for a number that a provider opened."""
     session = seen.last.session if seen.last is not None else None
+    if not settings.SANDBOX or (session is not None and session.provider_account):
+        raise Http404
     if seen.state == State.PAYING and session is not None:
         transfer_of = {"account_number": session.number_id, "amount": session.expected_amount}
         incoming.receive(simulated_notice(transfer_of), owner=seen.link.business)

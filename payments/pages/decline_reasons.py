@@ -16,6 +16,7 @@ BY_CODE = {
 DECLINED = "Your bank did not accept this payment. Use another card, or ask your bank."
 ENDED = "The last attempt was ended. Nothing was paid."
 MISMATCH = "Your money is not lost: ask the merchant."
+SENT_BACK = "Your money is not lost: it is returned to your account."
 WINDOW_OVER = "The time to pay is over. Please do not send money to that account any more."
 # The field of the card form that a decline is about, and what it says.
 FIELDS = {outcomes.EXPIRED_CARD.code: ("expiry", "This card has expired. Use another card.")}
@@ -43,6 +44,8 @@ def reason_for_payer(failed: Transaction) -> str:
     """Return why an attempt failed, as a sentence."""
     if failed.response_code == outcomes.CANCELLED.code:
         return ENDED
+    if failed.session is not None and failed.session.is_sent_back:
+        return SENT_BACK
     if failed.session is not None:
         return MISMATCH if failed.session.status == Session.Status.MISMATCH else WINDOW_OVER
     return BY_CODE.get(failed.response_code, DECLINED)

@@ -24,6 +24,11 @@ OVER = Ending(
     "Please do not send money to this account any more. If you already have, it may still be on its way. "
     "This page will show when it arrives.",
 )
+SENT_BACK = Ending(
+    "danger",
+    "Another amount arrived",
+    "This payment did not go through. Your money is not lost: it is returned to your account.",
+)
 ENDINGS = {
     Session.Status.SUCCESS: Ending(
         "success", "Payment received", "Your transfer has arrived. There is nothing more to do here."
@@ -64,10 +69,14 @@ def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:
             "session": session,
             "merchant": payment.business.name,
             "seconds_left": seconds_left,
-            "ending": None if seconds_left else ENDINGS.get(Session.Status(session.status), OVER),
+            "ending": None if seconds_left else _ending(session),
             "is_sandbox": settings.SANDBOX,
         },
     )
+
+
+def _ending(session: Session) -> Ending:
+    return SENT_BACK if session.is_sent_back else ENDINGS.get(Session.Status(session.status), OVER)
 
 
 def _seconds_left(session: Session, *, now: datetime) -> int:

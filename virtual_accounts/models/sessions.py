@@ -93,6 +93,11 @@ class Session(models.Model):
     def __str__(self) -> str:
         return f"{self.number_id}: {money(self.expected_amount, self.currency)}"
 
+    @property
+    def is_sent_back(self) -> bool:
+        """Return whether its provider sent another amount back itself. Then that amount isn't known."""
+        return self.status == self.Status.MISMATCH and self.amount_received is None
+
     def receive(self, amount: int, *, now: datetime) -> None:
         """End with the received amount: success if it is the expected amount, otherwise mismatch.
 

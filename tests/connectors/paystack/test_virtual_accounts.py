@@ -13,6 +13,7 @@ from payments.models import Transaction
 from payments.services.transfers import account_provider_calls
 from tests import orders
 from tests.connectors.paystack.connected import paystack_connected
+from tests.payers import Payer
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import ProviderMessage, Session, Transfer, UnappliedMoney, VirtualAccount
 from webhooks.models import Delivery
@@ -331,6 +332,43 @@ class TestSessions:
             "code": "not_supported",
             "message": "",
         }
+
+
+class TestPayerPages:
+    """What payers see of a number that Paystack opened."""
+
+    @pytest.fixture
+    def payer(self, settings):
+        settings.PROXIES_IN_FRONT = 1
+        return Payer("192.0.2.1")
+
+    @pytest.fixture
+    def checkout(self, paystack, payer, api):
+        """Return a payer's checkout at a link, which waits for a transfer."""
+        link = api.post("/api/payment-links", orders.payment_link(amount=50_000, transfer_window=1800)).json()
+        checkout = payer.begin(link["url"], method="virtual_account")
+        assert payer.pay_by_transfer(checkout).status_code == 303
+        return checkout
+
+    def test_offer_no_simulated_transfer(self, payer, checkout):
+        page = payer.get(checkout).content.decode()
+        assert "Waiting for your transfer" in page
+        assert "Simulate" not in page
+
+        assert payer.post(f"{checkout}/simulate").status_code == 404
+
+        assert Transaction.objects.get().status == "pending"
+        payment = Transaction.objects.get().pk
+        assert "simulate" not in payer.get(f"/pay/{payment}").content.decode()
+
+    def test_say_that_another_amount_goes_back(self, paystack, payer, checkout, client):
+        payment = Transaction.objects.get()
+        receive(paystack, client, payment.session.number_id, 40_000)
+
+        for page in (checkout, f"/pay/{payment.pk}"):
+            shown = payer.get(page)
+            assert shown.status_code == 200
+            assert "it is returned to your account" in shown.content.decode()
 
 
 def expire_here(payment):
