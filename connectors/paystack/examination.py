@@ -76,13 +76,28 @@ def _integration(name: str, client: PaystackClient) -> Iterator[Remark]:
 
 
 def _transfers(name: str, client: PaystackClient) -> Iterator[Remark]:
-    """Look up a reference that no transfer has."""
+    """Look up a reference that no transfer has, and find transfers that wait for a one-time password."""
     try:
         client.get(f"/transfer/verify/{uuid4().hex}", endpoint="/transfer/verify", until=_deadline())
     except Refused as refused:
         if not codes.is_missing(refused.code, refused.message):
             raise
-    yield Remark(name, "Transfers can be looked up.")
+    if _waits_for_code(client):
+        yield Remark(name, "A transfer waits for a one-time password.", codes.ONE_TIME_CODES, is_broken=True)
+    else:
+        yield Remark(name, "Transfers can be looked up.")
+
+
+def _waits_for_code(client: PaystackClient) -> bool:
+    """Return whether a transfer waits for a one-time password, as far as Paystack lists transfers."""
+    asked = {"status": codes.WAITS_FOR_CODE, "per_page": "5"}
+    try:
+        rows = client.get("/transfer", query=asked, until=_deadline()).data
+    except (Refused, AnswerLost):
+        return False
+    return isinstance(rows, list) and any(
+        isinstance(row, dict) and row.get("status") == codes.WAITS_FOR_CODE for row in rows
+    )
 
 
 def _cards(name: str, client: PaystackClient) -> Iterator[Remark]:

@@ -58,6 +58,7 @@ API: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/transaction/initialize", hosted.initialize),
     ("GET", "/transaction/verify/{reference}", transactions.verify),
     ("GET", "/transaction/{id}", transactions.fetch),
+    ("GET", "/transfer", transfers.list_all),
     ("POST", "/transfer", transfers.send),
     ("GET", "/transfer/verify/{reference}", transfers.verify),
     ("POST", "/transferrecipient", transfers.create_recipient),

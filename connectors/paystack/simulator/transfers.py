@@ -244,6 +244,25 @@ def verify(integration: Integration, request: Request) -> Answer:
     return ok("Transfer retrieved", _full(integration, found))
 
 
+def list_all(integration: Integration, request: Request) -> Answer:
+    wanted = request.query.get("status")
+    rows = [
+        each
+        for each in reversed(integration.tables.transfers.values())
+        if each.visible_from <= integration.now() and wanted in {None, each.status}
+    ]
+    shown, meta = page(rows, request.query)
+    return ok("Transfers retrieved", [_listed(integration, each) for each in shown], meta=meta)
+
+
+def _listed(integration: Integration, shown: Transfer) -> Document:
+    """Describe a transfer as the list does, without times of the transfer and without a request (samples)."""
+    document = _core(integration, shown) | {"recipient": recipient(integration, shown.recipient)}
+    for member in ("reference", "titan_code", "transferred_at", "request"):
+        document.pop(member)
+    return document
+
+
 def balance(integration: Integration, request: Request) -> Answer:
     row = {"currency": integration.settings.currency, "balance": integration.books.balance}
     return ok("Balances retrieved", [row])

@@ -48,6 +48,7 @@ SAMPLES = {  # our operation: names of its samples, the first of which is its ow
     "GET /bank/resolve": "api.verification.resolve-account.",
     "POST /transferrecipient": "api.transfer-recipient.create.",
     "POST /transfer": "api.transfers.initiate.",
+    "GET /transfer": "api.transfers.list.",
     "GET /transfer/verify/{reference}": "api.transfers.verify.",
     "GET /balance": "api.transfers-control.balance.",
     "GET /balance/ledger": "api.transfers-control.balance-ledger.",

@@ -116,6 +116,7 @@ def transfers(paystack, live):
     live.transfer()
     live.transfer("another-reference-0001")
     live.get(f"/transfer/verify/{REFERENCE}")
+    live.get("/transfer", status="success", per_page=5)
     live.get("/balance/ledger")
 
 

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from connectors.paystack.simulator import tables
+from connectors.paystack.simulator import routes, tables
 from tests.connectors.paystack.client import KEY
 from tests.connectors.paystack.connected import paystack_connected
 
@@ -69,6 +69,25 @@ def test_warns_about_banks_that_paystack_does_not_have(paystack, monkeypatch):
     found = findings(status=1)
 
     assert "Guaranty Trust Bank" in found["paystack banks"]["said"]
+
+
+def test_finds_transfers_that_wait_for_a_one_time_password(paystack):
+    paystack.command(switch={"otp": True})
+    paystack.pay_out()
+
+    found = findings(status=2)
+
+    assert found["paystack transfers"]["said"] == "A transfer waits for a one-time password."
+    assert (
+        "Settings → Preferences → Confirm transfers before sending" in found["paystack transfers"]["advice"]
+    )
+
+
+def test_works_where_transfers_cannot_be_listed(paystack, monkeypatch):
+    others = [route for route in routes.ROUTES if (route.method, route.path) != ("GET", "/transfer")]
+    monkeypatch.setattr(routes, "ROUTES", others)
+
+    assert {each["severity"] for each in findings().values()} == {"fine"}
 
 
 def test_names_a_missing_setting(paystack, settings):
