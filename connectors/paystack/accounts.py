@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 
 from connectors.paystack import codes
-from connectors.paystack.client import Answer, Deadline, PaystackClient, Refused
+from connectors.paystack.client import Deadline, PaystackClient, Refused
 from kit import banks
 from kit.text.display_names import identifier_text, printable_line
 from kit.time.timestamps import parsed_moment, timestamp
@@ -114,7 +114,7 @@ class PaystackAccounts:
         except Refused as refused:
             log.exception("Paystack refuses a session", id=str(order.id), message=refused.message)
             raise AnswerLost from None
-        charge = _object(answer)
+        charge = self._client.own(answer.data)
         number, bank = _number(charge.get("account_number")), charge.get("bank")
         expires_at = parsed_moment(charge.get("account_expires_at"))
         if charge.get("reference") != order.id.hex or not number or expires_at is None:
@@ -140,7 +140,7 @@ class PaystackAccounts:
             if codes.is_missing_transaction(refused.code, refused.message):
                 return None
             raise AnswerLost from None
-        return self._transfer(_object(answer))
+        return self._transfer(self._client.own(answer.data))
 
     def _customer(self, order: AccountOrder, until: Deadline) -> str:
         """Create the customer who stands for an account, or find it, and return its code."""
@@ -150,10 +150,7 @@ class PaystackAccounts:
             "last_name": order.last_name,
             "phone": order.phone_number,
         }
-        customer = _object(self._client.post("/customer", document, until=until))
-        if str(customer.get("integration", settings.PAYSTACK_INTEGRATION)) != settings.PAYSTACK_INTEGRATION:
-            raise RailBlocked(codes.OTHER_INTEGRATION)
-        self._require_domain(customer)
+        customer = self._client.own(self._client.post("/customer", document, until=until).data)
         code = identifier_text(customer.get("customer_code"), length=60)
         if not code or account_of_email(customer.get("email")) != order.id:
             raise AnswerLost
@@ -162,19 +159,19 @@ class PaystackAccounts:
     def _opened(self, customer: str, until: Deadline) -> OpenedAccount | None:
         """Return the account that a customer has, if any. Creating another one might give a second number."""
         answer = self._client.get(f"/customer/{customer}", endpoint="/customer", until=until)
-        account = _object(answer).get("dedicated_account")
+        account = self._client.own(answer.data).get("dedicated_account")
         return _account(account) if isinstance(account, dict) else None
 
     def _create(self, customer: str, until: Deadline) -> OpenedAccount | Pending:
         document = {"customer": customer}
         if settings.PAYSTACK_PREFERRED_BANK:
             document["preferred_bank"] = settings.PAYSTACK_PREFERRED_BANK
-        created = _account(_object(self._client.post("/dedicated_account", document, until=until)))
+        answer = self._client.post("/dedicated_account", document, until=until)
+        created = _account(self._client.own(answer.data))
         return created or Pending("Paystack has not returned the account's number yet.")
 
     def _transfer(self, told: dict[str, Any]) -> ProviderTransfer | None:
         """Return what a transaction of Paystack says about a transfer. None: it isn't one to an account of ours."""
-        self._require_domain(told)
         reference, customer = str(told.get("reference")), told.get("customer")
         is_session = told.get("channel") == codes.TO_SESSION and OWN_REFERENCE.fullmatch(reference)
         if not is_session and told.get("channel") != codes.TO_ACCOUNT:
@@ -195,24 +192,6 @@ class PaystackAccounts:
             sender_bank=_line(sender.get("sender_bank")),
             narration=_line(sender.get("narration")),
         )
-
-    def _require_domain(self, told: dict[str, Any]) -> None:
-        """Check that an answer is of the key's environment.
-
-        :raises RailBlocked: it isn't
-        """
-        if told.get("domain", self._client.domain) != self._client.domain:
-            raise RailBlocked(codes.OTHER_DOMAIN)
-
-
-def _object(answer: Answer) -> dict[str, Any]:
-    """Return the object of an answer.
-
-    :raises AnswerLost: it has none
-    """
-    if not isinstance(answer.data, dict):
-        raise AnswerLost
-    return answer.data
 
 
 def _account(told: dict[str, Any]) -> OpenedAccount | None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from connectors.paystack import examination
+from connectors.paystack import codes, examination
 from connectors.paystack.client import PaystackClient
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
@@ -142,6 +142,18 @@ class TestOpening:
 
         waits = ProviderMessage.objects.get().next_attempt_at - timezone.now()
         assert longest - timedelta(seconds=10) < waits <= longest
+
+    def test_an_account_of_another_integration_is_none_of_ours(self, paystack, settings):
+        settings.PAYSTACK_INTEGRATION = "1"
+        paystack.plan("POST /customer: cut")
+        account = create(paystack)
+        assert (account["status"], number_of(account)) == ("inactive", "")
+
+        ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
+        account_provider_calls.send_due()
+
+        assert again(paystack, account)["status"] == "inactive"
+        assert ProviderMessage.objects.get().last_error == codes.OTHER_INTEGRATION
 
     def test_one_that_is_deactivated_meanwhile_stays_inactive(self, paystack, subscribed):
         paystack.plan("POST /dedicated_account: lose_and_cut")
