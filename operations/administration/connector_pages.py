@@ -25,6 +25,8 @@ from payments.models import CardOperation, RailBlock, RailChoice, RailSilence, T
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, CardCapabilities, PayoutBank
 from payments.services.rails.rail_queries import rail_outages
+from virtual_accounts.models import ProviderMessage
+from virtual_accounts.providers import PROVIDERS, account_opener
 
 NEWEST_LOOKED_AT = 500  # rows of all connectors, among which the last answers are found
 LAST_ANSWERS, OPEN_UNKNOWNS = 10, 20
@@ -32,6 +34,7 @@ EVENTS_MEASURED = 200
 EVENTS_DRAWN = 1_000
 LAGGING = timedelta(seconds=10)
 P95 = 0.95
+RETURNS = "_returns"  # after the name of a provider that sends transfers back itself
 
 Unanswered = Transaction | CardOperation
 
@@ -69,14 +72,15 @@ class ConnectorPage:
 def names() -> list[str]:
     """Return the connectors that the settings or a rail choice name, or that have anything open."""
     chosen = RailChoice.objects.values_list("card_acquirer", "payout_bank")
-    used = {settings.CARD_ACQUIRER, settings.PAYOUT_BANK, *(name for pair in chosen for name in pair)}
+    used = {settings.CARD_ACQUIRER, settings.PAYOUT_BANK, settings.ACCOUNT_PROVIDER}
+    used |= {name for pair in chosen for name in pair}
     used |= set(RailBlock.objects.values_list("connector", flat=True))
     used |= set(Transaction.objects.unanswered().values_list("connector", flat=True).distinct())
-    return sorted(used & known())
+    return sorted({name.removesuffix(RETURNS) for name in used} & known())
 
 
 def known() -> set[str]:
-    return {*rails.ACQUIRERS, *rails.BANKS}
+    return {*rails.ACQUIRERS, *rails.BANKS, *PROVIDERS}
 
 
 def page_of(name: str, *, now: datetime) -> ConnectorPage:
@@ -88,7 +92,12 @@ def page_of(name: str, *, now: datetime) -> ConnectorPage:
         *operations.order_by("created_at")[:OPEN_UNKNOWNS],
     ]
     oldest = sorted(unknown, key=lambda row: row.created_at)
-    facts = [*_configuration(name), *_traffic(name, now=now), *_open(count, oldest, now=now)]
+    facts = [
+        *_configuration(name),
+        *_accounts(name),
+        *_traffic(name, now=now),
+        *_open(count, oldest, now=now),
+    ]
     return ConnectorPage(
         name=name,
         facts=facts,
@@ -130,6 +139,28 @@ def _configuration(name: str) -> Iterator[Fact]:
         is_up = connector.is_available()
         yield Fact(f"{rail} now", "takes requests" if is_up else "takes no requests", not is_up)
         yield Fact(f"{rail} can", ", ".join(_abilities(connector.capabilities)))
+
+
+def _accounts(name: str) -> Iterator[Fact]:
+    """Describe a provider that opens virtual accounts."""
+    if name != settings.ACCOUNT_PROVIDER:
+        return
+    try:
+        opener = account_opener()
+    except RailUnavailable as problem:
+        yield Fact("Virtual accounts", f"Not configured: {problem.detail}", needs_attention=True)
+        return
+    if opener is None:
+        return  # its numbers come from our pool
+    is_up = opener.is_available()
+    yield Fact("Virtual accounts", opener.account)
+    yield Fact("Virtual accounts now", "takes requests" if is_up else "takes no requests", not is_up)
+    messages = ProviderMessage.objects.unanswered().filter(
+        provider_account=opener.account, attempts_made__gt=0
+    )
+    if failed := messages.count():
+        address = reverse("admin:virtual_accounts_providermessage_changelist")
+        yield Fact("Virtual accounts unanswered", f"{failed:,}", needs_attention=True, address=address)
 
 
 def _for_whom(name: str, default: str, choices: QuerySet[RailChoice], column: str) -> str:
@@ -203,12 +234,17 @@ def _open(count: int, oldest: list[Unanswered], *, now: datetime) -> Iterator[Fa
 
 
 def _unanswered_transactions(name: str) -> QuerySet[Transaction]:
-    return Transaction.objects.unanswered().filter(connector=name)
+    return Transaction.objects.unanswered().filter(connector__in=_lanes(name))
+
+
+def _lanes(name: str) -> list[str]:
+    """Return the names under which orders are stored: that of the connector, and that by which it sends transfers back."""
+    return [name, f"{name}{RETURNS}"]
 
 
 def _unanswered_operations(name: str) -> QuerySet[CardOperation]:
     open_ones = CardOperation.objects.unanswered().select_related("transaction")
-    of_connector = Q(connector=name) | Q(connector="", transaction__connector=name)
+    of_connector = Q(connector__in=_lanes(name)) | Q(connector="", transaction__connector=name)
     return open_ones.filter(of_connector, next_query_at__isnull=False)
 
 

@@ -11,6 +11,7 @@ from payments import rails
 from payments.models import RailBlock, Transaction
 from tests import orders
 from tests.connectors import provider_webhooks
+from tests.connectors.paystack.connected import paystack_connected
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
 
@@ -107,6 +108,19 @@ def test_draws_the_lag_of_webhooks_by_hour(staff, api, client, checkout):
     provider_webhooks.process()
 
     assert "Seconds from a webhook to its query by hour" in staff.get(PAGE).content.decode()
+
+
+def test_shows_where_virtual_accounts_are_opened(staff, api, settings):
+    with paystack_connected(settings, api, opens_accounts=True) as paystack:
+        settings.PAYOUT_BANK = "sandbox"
+        paystack.plan("POST /customer: lose_and_cut")
+        api.post("/api/virtual-accounts", orders.static_account())
+
+        shown = staff.get("/admin/connector/paystack/").content.decode()
+
+        assert "Virtual accounts unanswered" in shown
+        assert "paystack:463433" in shown
+        assert "/admin/connector/paystack/" in staff.get("/admin/connector/").content.decode()
 
 
 class TestConnection:

@@ -79,6 +79,15 @@ def test_a_refund_goes_through_the_transaction_that_received_the_money(paystack,
     assert_books_hold()
 
 
+def test_an_open_one_is_on_the_page_of_the_connector(paystack, api, paid):
+    refund(api, paid)
+    staff = signed_in(UserFactory(is_staff=True, is_superuser=True), client=Client())
+
+    shown = staff.get("/admin/connector/paystack/").content.decode()
+
+    assert f"/admin/payments/cardoperation/{CardOperation.objects.get().pk}/" in shown
+
+
 def test_its_destination_cannot_be_chosen(api, paid):
     named = {"name": "Ada Obi", "account_number": "0123456789", "bank_code": "058"}
 
