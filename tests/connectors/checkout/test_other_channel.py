@@ -41,7 +41,8 @@ def opened(pay, simulator):
 def try_everything(api, opened, pass_time):
     authorised, charged, _ = opened
     answers = [
-        api.post(f"/api/payments/{authorised}/capture"),
+        api.post(f"/api/payments/{authorised}/capture", {"amount": 100}),
+        api.post(f"/api/payments/{authorised}/void"),
         api.post(f"/api/payments/{charged}/refunds", {"reference": "rf-1", "amount": 100}),
     ]
     pass_time(60)
@@ -55,7 +56,7 @@ def test_is_told_nothing_of_open_payments(api, opened, reconfigure, pass_time):
     answers = try_everything(api, opened, pass_time)
 
     assert second.sent == []
-    assert [each.status_code for each in answers] == [503, 503]
+    assert [each.status_code for each in answers] == [503, 503, 503]
     assert Transaction.objects.get(reference=opened[2]).status == "pending"
 
 

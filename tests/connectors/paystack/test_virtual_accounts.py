@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from connectors.paystack import codes, examination
 from connectors.paystack.client import PaystackClient
+from kit.connectors import connectors
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
@@ -388,6 +389,25 @@ def expire_here(payment):
     passed = timezone.now() - timedelta(seconds=1)
     Session.objects.filter(payment=payment["id"]).update(expires_at=passed)
     ProviderMessage.objects.update(next_attempt_at=passed)
+
+
+class TestOtherIntegration:
+    def test_is_asked_nothing_about_accounts_and_transfers(self, paystack, client, settings):
+        opened = create(paystack)
+        create_unanswered(paystack)
+        told = {"account_number": number_of(opened), "amount": 50_000}
+        paystack.command(receive=told)
+        paystack.plan("GET /transaction: fail 502")
+        paystack.deliver(client)
+        settings.PAYSTACK_INTEGRATION = "1"
+        connectors._made.cache_clear()
+        before = paystack.simulator.calls.total()
+
+        ask_many_times()
+
+        assert paystack.simulator.calls.total() == before
+        assert ProviderMessage.objects.unanswered().count() == 2
+        assert not Transfer.objects.exists()
 
 
 class TestCapabilities:

@@ -17,7 +17,7 @@ from kit.connectors import connectors
 from merchants.models import AuditEntry
 from merchants.people.audit import Actor
 from operations import doctor_checks
-from payments.models import AccountDeclaration, Proposal, RailChoice, Transaction
+from payments.models import AccountDeclaration, CardOperation, Proposal, RailChoice, Transaction
 from payments.rails.iso8583 import Iso8583Acquirer
 from payments.services.rails import rail_choices
 from payments.services.rails.declared_accounts import cached_declarations
@@ -191,6 +191,24 @@ class TestAccount:
 
         assert api.get(f"{PAYMENTS}/{order['reference']}").json()["status"] == "success"
 
+    def test_of_a_refund_by_transfer_is_never_replaced(self, api, bank, settings, elsewhere):
+        second, _ = elsewhere
+        account = api.post("/api/virtual-accounts", orders.dynamic_account()).json()["id"]
+        order = orders.transfer_payment(account, amount=50_000)
+        number = api.post(PAYMENTS, order).json()["virtual_account_details"]["account_number"]
+        sender = {"sender_account_number": "0123456789", "sender_bank_code": "058", "sender_name": "Bisi Ade"}
+        api.post("/api/virtual-accounts/simulate", {"account_number": number, "amount": 50_000} | sender)
+        with connected_bank(settings, bank):
+            plan(bank, "lose_and_cut")
+            refund = {"reference": "rf-1", "amount": 20_000}
+            made = api.post(f"{PAYMENTS}/{order['reference']}/refunds", refund)
+            assert made.json()["status"] == "pending"
+        with connected_bank(settings, second):
+            call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
+
+            assert second.books.paid(CardOperation.objects.get().pk.hex) == 0
+            assert api.get("/api/refunds/rf-1").json()["status"] == "pending"
+
     @pytest.mark.parametrize("changed", ["host", "terminal"])
     def test_of_a_card_payment_is_never_replaced(self, api, acquirer, settings, elsewhere, changed):
         """Neither a reversal, nor a capture, nor a refund reaches another acquirer or terminal."""
@@ -212,9 +230,10 @@ class TestAccount:
                 settings.ACQUIRER_TERMINAL_ID = "SLUICE02"
             call_command("requery_pending", stdout=StringIO(), stderr=StringIO())
             captured = api.post(f"{PAYMENTS}/{authorised['reference']}/capture")
+            voided = api.post(f"{PAYMENTS}/{authorised['reference']}/void")
             refunded = api.post(f"{PAYMENTS}/{paid['reference']}/refunds", {"reference": "rf", "amount": 100})
 
-            assert (captured.status_code, refunded.status_code) == (503, 503)
+            assert [each.status_code for each in (captured, voided, refunded)] == [503] * 3
             assert api.get(f"{PAYMENTS}/{open_payment['reference']}").json()["status"] == "pending"
             sent = second.simulator.received if changed == "host" else acquirer.simulator.received[before:]
             assert [kind for kind in sent if kind != "0800"] == []
