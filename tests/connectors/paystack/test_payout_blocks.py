@@ -1,8 +1,11 @@
 """Faults of ours at Paystack block the rail: no payee is declined for them, and staff see why."""
 
+from datetime import timedelta
+
 import pytest
 from django.core.cache import cache
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -11,7 +14,8 @@ from connectors.paystack.simulator import tables
 from connectors.paystack.simulator.tables import Error
 from merchants.models import AuditEntry
 from operations import doctor_checks, metrics
-from payments.models import RailBlock, Transaction
+from payments.models import RailBlock, RailSilence, Transaction
+from payments.services.rails.requery import requery_due
 from tests import orders
 from tests.connectors.paystack.client import LIVE_KEY, NOON
 from tests.connectors.paystack.connected import PAYMENTS, made_bank, paystack_connected, reference_of
@@ -253,6 +257,30 @@ class TestBreaker:
 
         assert {outcome(paystack.again(payout)) for payout in payouts} == {("success", "10000")}
         assert paystack.pay_out()["status"] == "success"
+
+    def test_everything_open_resolves_within_five_minutes_after_an_hour(self, paystack):
+        paystack.plan("POST /transfer: cut", "POST /transfer: lose_and_cut")
+        payouts = [paystack.pay_out(), paystack.pay_out()]
+        paystack.command(switch={"is_down": True})
+        payouts.append(paystack.pay_out())
+        let_pass(paystack, seconds=60, times=60)
+        assert {outcome(paystack.again(payout)) for payout in payouts} == {("pending", "10001")}
+
+        paystack.command(switch={"is_down": False})
+        let_pass(paystack, seconds=10, times=30)
+
+        assert {outcome(paystack.again(payout)) for payout in payouts} == {("success", "10000")}
+        assert paystack.paid() == {reference_of(payout): 250_000 for payout in payouts}
+        assert not RailSilence.objects.exists()
+
+
+def let_pass(paystack, *, seconds, times):
+    """Let the scheduled queries of some time run."""
+    for _ in range(times):
+        paystack.pass_time(seconds)
+        past = timedelta(seconds=seconds)
+        RailSilence.objects.update(since=F("since") - past, probed_at=F("probed_at") - past)
+        list(requery_due())
 
 
 class TestStaff:
