@@ -92,6 +92,8 @@ class PaystackAccounts:
             log.warning("Paystack refuses a customer", id=str(order.id), message=refused.message)
             return OpeningRefused(refused.message)
         except AnswerLost as lost:
+            if isinstance(lost, RailBlocked):  # at the next step, it may be about accounts only
+                self._client.breaker.open(lost.reason)
             return _pending(lost)
         try:
             return self._opened(customer, until) or self._create(customer, until)
@@ -114,6 +116,9 @@ class PaystackAccounts:
         except Refused as refused:
             log.exception("Paystack refuses a session", id=str(order.id), message=refused.message)
             raise AnswerLost from None
+        except RailBlocked as blocked:
+            self._client.breaker.open(blocked.reason)
+            raise
         charge = self._client.own(answer.data)
         number, bank = _number(charge.get("account_number")), charge.get("bank")
         expires_at = parsed_moment(charge.get("account_expires_at"))

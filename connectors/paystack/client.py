@@ -31,6 +31,7 @@ BURST = 1 / 6
 RESET = 5.0  # seconds without a call after a 429 that doesn't say how many
 LONGEST_RESET = 300.0  # seconds: a longer time isn't believed
 HARMLESS = "/balance"
+OUR_FAULT = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 LONGEST_MESSAGE = 160  # characters
 
 
@@ -202,13 +203,13 @@ class PaystackClient:
         return answer
 
     def _is_answered(self) -> bool:
-        """Read the balance, and return whether Paystack answers."""
+        """Read the balance, and return whether Paystack answers and accepts our key and address."""
         request = HttpRequest("GET", self._url + HARMLESS, self._headers)
         try:
             answer = self._http.call(request, timeout=self._timeout)
         except NoAnswer:
             return False
-        return answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        return answer.status < HTTPStatus.INTERNAL_SERVER_ERROR and answer.status not in OUR_FAULT
 
 
 def _read(answer: HttpAnswer) -> Answer:

@@ -17,6 +17,8 @@ from tests.connectors.paystack.connected import paystack_connected
 from tests.payers import Payer
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import ProviderMessage, Session, Transfer, UnappliedMoney, VirtualAccount
+from virtual_accounts.providers import PROVIDERS
+from virtual_accounts.providers.protocol import AccountProvider
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +30,11 @@ ACCOUNTS = "/api/virtual-accounts"
 def paystack(settings, api):
     with paystack_connected(settings, api, standing_at=timezone.now(), opens_accounts=True) as connected:
         yield connected
+
+
+@pytest.fixture
+def account(paystack):
+    return create(paystack, orders.dynamic_account())
 
 
 @pytest.fixture
@@ -220,10 +227,6 @@ class TestTransfersToAccounts:
 
 class TestSessions:
     @pytest.fixture
-    def account(self, paystack):
-        return create(paystack, orders.dynamic_account())
-
-    @pytest.fixture
     def pay(self, paystack, account):
         def start(**changes):
             order = orders.transfer_payment(account["id"], **{"expiry_duration": 1800, **changes})
@@ -389,6 +392,25 @@ def expire_here(payment):
     passed = timezone.now() - timedelta(seconds=1)
     Session.objects.filter(payment=payment["id"]).update(expires_at=passed)
     ProviderMessage.objects.update(next_attempt_at=passed)
+
+
+class TestRefusedKey:
+    def test_makes_numbers_unavailable_until_it_is_accepted(self, paystack, account, api):
+        breaker = connectors.make(PROVIDERS["paystack"], protocol=AccountProvider)._connector._client.breaker
+        breaker.start = lambda probe: None  # has a thread of its own
+        paystack.command(switch={"ip_refused": True})
+        first = api.post("/api/payments", orders.transfer_payment(account["id"], expiry_duration=1800))
+        calls = paystack.simulator.calls.total()
+
+        second = api.post("/api/payments", orders.transfer_payment(account["id"], expiry_duration=1800))
+
+        assert [each.json()["code"] for each in (first, second)] == ["rail_unavailable"] * 2
+        assert paystack.simulator.calls.total() == calls
+        breaker._make_probe()
+        assert not breaker.allows_calls()
+        paystack.command(switch={"ip_refused": False})
+        breaker._make_probe()
+        assert breaker.allows_calls()
 
 
 class TestOtherIntegration:
