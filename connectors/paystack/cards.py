@@ -160,11 +160,17 @@ class PaystackAcquirer:
         if returned >= order.amount:
             return
         if not any(refunds.is_open(each) for each in listed):
-            self._refund_rest(order, order.amount - returned, step=len(listed), until=until)
+            rest = order.amount - returned
+            self._refund_rest(order, rest, number=_number(found), step=len(listed), until=until)
         raise AnswerLost  # it is decided later
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        return refunds.send(self._client, order.id.hex, operation, until=Deadline(self._timeout))
+        until = Deadline(self._timeout)
+
+        def number() -> str:
+            return order.acquirer_reference or _number(self._find(order, until))
+
+        return refunds.send(self._client, order.id.hex, operation, transaction_id=number, until=until)
 
     def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
         until = Deadline(self._timeout)
@@ -195,7 +201,7 @@ class PaystackAcquirer:
             return None
         return charges.action_of(self._client.own(found.data))
 
-    def _refund_rest(self, order: CardOrder, amount: int, *, step: int, until: Deadline) -> None:
+    def _refund_rest(self, order: CardOrder, amount: int, *, number: str, step: int, until: Deadline) -> None:
         rest = OperationOrder(
             id=uuid5(order.id, f"return {step}"),
             kind="refund",
@@ -204,7 +210,7 @@ class PaystackAcquirer:
             retrieval_reference_number="",
             created_at=clock.now(),
         )
-        refunds.send(self._client, order.id.hex, rest, until=until)
+        refunds.send(self._client, order.id.hex, rest, transaction_id=lambda: number, until=until)
 
     def _find(self, order: CardOrder, until: Deadline) -> Document:
         """Return the transaction with our reference.

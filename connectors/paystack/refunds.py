@@ -4,6 +4,7 @@ The note to the merchant holds our id instead, so a refund whose answer was lost
 transaction is open at a time: another one that isn't sent yet waits for its end.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,8 +32,17 @@ CLOCK_DIFFERENCE = timedelta(minutes=2)  # between theirs and ours
 MOST_LISTED = 100
 
 
-def send(client: PaystackClient, reference: str, operation: OperationOrder, *, until: Deadline) -> RailAnswer:
+def send(
+    client: PaystackClient,
+    reference: str,
+    operation: OperationOrder,
+    *,
+    transaction_id: Callable[[], str],
+    until: Deadline,
+) -> RailAnswer:
     """Refund a part of the transaction with our reference. Pending without their id: it isn't sent yet, and will be.
+
+    `transaction_id` returns the number that Paystack gave the transaction. It is needed after a refusal only.
 
     :raises RailBlocked: Paystack refuses our account
     :raises AnswerLost: the refund may or may not have been queued
@@ -43,8 +53,13 @@ def send(client: PaystackClient, reference: str, operation: OperationOrder, *, u
     try:
         answer = client.post("/refund", document, until=until)
     except Refused as refused:
-        return _of_refusal(operation, refused)
-    return _answer(operation, client.own(answer.data))
+        if _is_sent_later(operation, refused):
+            return RailAnswer(outcome=outcomes.PROCESSING)
+    else:
+        return _answer(operation, client.own(answer.data))
+    # Nothing says that this is the answer to the first request: a network may deliver one twice.
+    listed = of_transaction(client, transaction_id(), until=until)
+    return _found(operation, listed) or RailAnswer(outcome=outcomes.NOTHING_CHARGED)
 
 
 def query(
@@ -63,15 +78,13 @@ def query(
             raise AnswerLost from None
         return _answer(operation, client.own(found))
     listed = of_transaction(client, transaction_id, until=until)
-    ours = next((each for each in listed if each.get("merchant_note") == operation.id.hex), None)
-    if ours is not None:
-        return _answer(operation, ours)
-    if operation.must_wait or any(is_open(each) for each in listed):
+    has_ours = any(_is_ours(operation, each) for each in listed)
+    if not has_ours and (operation.must_wait or any(is_open(each) for each in listed)):
         return RailAnswer(outcome=outcomes.PROCESSING)
-    if any(_may_be(operation, each) for each in listed):
-        log.error("a refund of this amount has no note of ours: compare it at Paystack", id=str(operation.id))
-        raise AnswerLost
-    raise NotReceived(resend_after=RESEND_AFTER)
+    found = _found(operation, listed)
+    if found is None:
+        raise NotReceived(resend_after=RESEND_AFTER)
+    return found
 
 
 def give_account(
@@ -145,12 +158,30 @@ def _answer(operation: OperationOrder, refund: Document) -> RailAnswer:
     return RailAnswer(outcome=outcomes.PROCESSING, acquirer_reference=number, attention=attention)
 
 
-def _of_refusal(operation: OperationOrder, refused: Refused) -> RailAnswer:
-    """Return what a refusal means: nothing happened, but it may have been about another refund or our balance."""
+def _is_sent_later(operation: OperationOrder, refused: Refused) -> bool:
+    """Return whether a refusal is about another refund or our balance, so that the refund is sent again."""
     log.warning("Paystack refuses a refund", id=str(operation.id), code=refused.code, message=refused.message)
-    if codes.is_low_balance(refused.code, refused.message) or codes.is_open_refund(refused.message):
-        return RailAnswer(outcome=outcomes.PROCESSING)  # sent again later
-    return RailAnswer(outcome=outcomes.NOTHING_CHARGED)
+    return codes.is_low_balance(refused.code, refused.message) or codes.is_open_refund(refused.message)
+
+
+def _found(operation: OperationOrder, listed: list[Document]) -> RailAnswer | None:
+    """Return the outcome of our refund among those of its transaction, or None if it isn't there.
+
+    :raises AnswerLost: one may be it, but nothing says that it is ours
+    """
+    ours = [each for each in listed if _is_ours(operation, each)]
+    if sum(each.get("status") != FAILED for each in ours) > 1:
+        log.error("refund paid twice", id=str(operation.id), refunds=[each.get("id") for each in ours])
+    if ours:
+        return _answer(operation, ours[0])
+    if any(_may_be(operation, each) for each in listed):
+        log.error("a refund of this amount has no note of ours: compare it at Paystack", id=str(operation.id))
+        raise AnswerLost
+    return None
+
+
+def _is_ours(operation: OperationOrder, refund: Document) -> bool:
+    return refund.get("merchant_note") == operation.id.hex
 
 
 def _may_be(operation: OperationOrder, refund: Document) -> bool:

@@ -39,7 +39,9 @@ class PaystackReturns:
 
     def send(self, order: PayoutOrder) -> RailAnswer:
         until = Deadline(self._timeout)
-        return _of_transfer(refunds.send(self._client, _transaction(order), _refund(order), until=until))
+        number = _transaction(order)
+        sent = refunds.send(self._client, number, _refund(order), transaction_id=lambda: number, until=until)
+        return _of_transfer(sent)
 
     def query(self, order: PayoutOrder) -> RailAnswer:
         until = Deadline(self._timeout)

@@ -203,6 +203,27 @@ class TestARefund:
         assert paid.payment.amount_refunded == 20_000
         assert paid.charged() == AMOUNT - 20_000
 
+    def test_that_is_delivered_twice_is_not_refused(self, paid):
+        """The second delivery is refused, because the first one has refunded everything."""
+        paid.paystack.plan("POST /refund: repeat")
+
+        answer = self.refund(paid, "one", AMOUNT)
+        for _ in range(2):
+            paid.paystack.requery_later()
+
+        assert answer.json()["status"] == "pending"
+        assert paid.payment.amount_refunded == AMOUNT
+        assert paid.charged() == 0
+
+    def test_that_is_paid_twice_alarms_staff(self, paid, caplog):
+        paid.paystack.plan("POST /refund: repeat")
+        self.refund(paid, "one", 20_000)
+        CardOperation.objects.update(acquirer_reference="")
+
+        paid.paystack.requery_later()
+
+        assert "refund paid twice" in caplog.text
+
     def test_that_needs_the_payers_account_is_listed_for_staff(self, paid, admin_client):
         paid.paystack.command(script={"refund": ["pending 1 needs-attention 90 processing 1 processed"]})
         self.refund(paid, "one", 20_000)

@@ -202,7 +202,7 @@ def test_samples_of_refunds(paystack, settings):
         ),
     ]
 
-    queued = refunds.send(client, ID.hex, refund(), until=until)
+    queued = refunds.send(client, ID.hex, refund(), transaction_id=lambda: "1641", until=until)
     fetched = refunds.query(client, "1641", refund(acquirer_reference="1"), until=until)
     found = refunds.query(client, "1641", refund(), until=until)
 
