@@ -112,8 +112,13 @@ class CheckoutAcquirer:
         if clock.now() - order.created_at > SEND_WITHIN:
             log.warning("payment not sent because it is too old", id=str(order.id))
             raise NotSent
-        channel, city = settings.CHECKOUT_PROCESSING_CHANNEL, settings.CHECKOUT_CITY
-        body = request_bodies.payment(order, card=card, channel=channel, city=city)
+        body = request_bodies.payment(
+            order,
+            card=card,
+            channel=settings.CHECKOUT_PROCESSING_CHANNEL,
+            city=settings.CHECKOUT_CITY,
+            country=settings.CHECKOUT_COUNTRY,
+        )
         try:
             return self._made(order, body, self.client.deadline())
         except Refused as refused:

@@ -22,13 +22,13 @@ ADDRESS = {"address_line1": 200, "address_line2": 200, "city": 50, "state": 2, "
 LONGEST_DESCRIPTOR, LONGEST_CITY, LONGEST_NAME = 25, 13, 255
 
 
-def payment(order: CardOrder, *, card: Card, channel: str, city: str) -> Document:
+def payment(order: CardOrder, *, card: Card, channel: str, city: str, country: str) -> Document:
     """Return a payment, or a card check if its amount is 0. It holds the card's number and CVV.
 
-    `city` is shown with the descriptor on the cardholder's statement.
+    `city` is shown with the descriptor on the cardholder's statement. `country`, that of the business, completes an address.
     """
     body = {
-        "source": _source(card),
+        "source": _source(card, country),
         "amount": order.amount,
         "currency": order.currency,
         "reference": reference_of(order.id),
@@ -76,7 +76,7 @@ def operation(order: OperationOrder) -> Document:
     return body | {"amount": order.amount} if order.kind == "refund" else body
 
 
-def _source(card: Card) -> Document:
+def _source(card: Card, country: str) -> Document:
     return _without_empty(
         {
             "type": "card",
@@ -85,7 +85,7 @@ def _source(card: Card) -> Document:
             "expiry_year": int(card.expiry_year),
             "name": card.name,
             "cvv": card.secret.reveal_cvv(),
-            "billing_address": _address(card.billing_address),
+            "billing_address": _address(card.billing_address, country),
             "store_for_future_use": False,  # by default, they keep the card
         }
     )
@@ -101,13 +101,14 @@ def _three_ds(order: CardOrder) -> Document:
     }
 
 
-def _address(given: dict[str, str]) -> Document:
+def _address(given: dict[str, str], country: str) -> Document:
     """Return a billing address as they take it: the country with two letters, the state as its short code or not at all."""
     renamed = {("zip" if name == "postal_code" else name): value for name, value in given.items()}
     parts = {
         name: value for name, longest in ADDRESS.items() if len(value := renamed.get(name, "")) <= longest
     }
-    return _without_empty({**parts, "country": alpha2(renamed.get("country", ""))})
+    address = _without_empty({**parts, "country": alpha2(renamed.get("country", ""))})
+    return {"country": country, **address} if address else {}
 
 
 def _customer(order: CardOrder) -> Document:

@@ -119,6 +119,17 @@ class TestPayment:
             "address_line1": "12 Marina", "city": "Lagos", "zip": "101241", "country": "NG",
         }  # fmt: skip
 
+    def test_address_without_a_country_is_in_that_of_the_business(self, settings, simulator):
+        settings.CHECKOUT_COUNTRY = "GH"
+        acquirer, transport = connected(settings, simulator)
+
+        acquirer.authorise(order(), card=card(address={"city": "Accra"}))
+        acquirer.authorise(order(), card=card())
+
+        with_address, without = (body["source"] for _, _, body, _ in transport.sent)
+        assert with_address["billing_address"] == {"city": "Accra", "country": "GH"}
+        assert "billing_address" not in without
+
     @pytest.mark.parametrize(
         ("payer", "member"),
         [(Payer(name="Ada Obi"), "customer"), (Payer(ip_address="2001:db8::1"), "payment_ip")],
