@@ -30,6 +30,7 @@ from merchants.people import roles
 from merchants.people.access import AccessRule, Limit, Who, attach
 from merchants.people.roles import Permission
 from payments.rules.dispute_words import Status
+from payments.services.rails import rail_choices
 
 SELECTED = "dashboard.business"  # key in the session
 FORM_BUSINESS = "for_business"  # hidden field of forms: `dashboard.templatetags.form_business` adds it
@@ -52,6 +53,11 @@ class Membership:
     def may(self) -> dict[str, bool]:
         """Return each permission and whether the role has it. In a template: `membership.may.refund`."""
         return {each.value: roles.may(self.member.role, each) for each in Permission}
+
+    @property
+    def may_begin_payouts(self) -> bool:
+        """Return whether the role may pay out, and a bank is connected that does."""
+        return roles.may(self.member.role, Permission.PAY_OUT) and rail_choices.sends_payouts(self.business)
 
     @property
     def denial_reason(self) -> dict[str, str]:

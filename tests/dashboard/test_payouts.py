@@ -47,6 +47,29 @@ CONFIRMED = {"step": "confirmed"}
 CUSTOMER = {"name": "Ada Obi", "bank_code": "058"}
 
 
+class TestWithoutABank:
+    """A button that can't work isn't shown."""
+
+    PAGES = (PAYOUTS, "/dashboard/payouts/batches/", "/dashboard/balance/")
+
+    def buttons(self, browser, beneficiary):
+        pages = [*self.PAGES, f"{PAYOUTS}beneficiaries/{beneficiary.pk}/"]
+        shown = [browser.get(page) for page in pages]
+        assert {each.status_code for each in shown} == {200}
+        return ["/payouts/new/" in text or "/batches/new/" in text for text in map(content_of, shown)]
+
+    def test_offers_no_payouts(self, browser, ada, settings):
+        beneficiary = beneficiary_of(ada.business)
+        assert self.buttons(browser, beneficiary) == [True] * 4
+        settings.PAYOUT_BANK, settings.RAILS_NOT_USED = "", ["payouts"]
+
+        assert self.buttons(browser, beneficiary) == [False] * 4
+
+
+def content_of(page):
+    return page.content.decode()
+
+
 class TestFigures:
     def test_compare_with_the_days_before(self, browser, ada, now):
         fill_wallet(ada.business, 10_000_000, at=now - timedelta(days=50))

@@ -100,6 +100,12 @@ def configured_bank_for(business: Business) -> PayoutBank:
     return rails.configured_bank(_bank_name(business.pk))
 
 
+def sends_payouts(business: Business) -> bool:
+    """Return whether a business has a bank for payouts, whether or not it can be reached. Usually without a query."""
+    is_general = bool(settings.PAYOUT_BANK) and "payouts" not in settings.RAILS_NOT_USED
+    return is_general or bool(_bank_name(business.pk))
+
+
 def bank_for_return(business: Business, transfer: Transfer | None) -> PayoutBank:
     """Return what sends an incoming transfer back: its provider if that masks the sender, else the business's bank.
 
