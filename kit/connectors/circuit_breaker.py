@@ -1,6 +1,6 @@
 """A circuit breaker: while a provider is down, requests are refused at once instead of waiting for a time-out.
 
-Each process has one per account. It opens after calls without an answer, and at once when the provider refuses our account.
+Each process has one per rail of an account. It opens after calls without an answer, and at once when the provider refuses our account.
 While it is open, a harmless call is made once a second, and the first one that is answered closes it. No payment is a probe.
 Decision 0091.
 """
@@ -33,7 +33,7 @@ class MonotonicClock(Protocol):
 
 
 class CircuitBreaker:
-    """The breaker of one account in this process. Thread-safe.
+    """The breaker of one rail of an account in this process. Thread-safe.
 
     `probe` makes the harmless call, in a thread of its own, and returns whether the provider answered and accepts our account.
     """
@@ -48,7 +48,7 @@ class CircuitBreaker:
         self._next_probe: float | None = None  # None while it is closed
         self._has_closed = False  # since that was last asked
         _breakers.add(self)
-        BREAKERS_OPEN.labels(connector).set(0)
+        BREAKERS_OPEN.labels(connector)  # shows 0
 
     def allows_calls(self) -> bool:
         """Return whether new requests may be made, without a call. While it is open, this starts the probes."""
@@ -83,7 +83,7 @@ class CircuitBreaker:
             is_new = self._next_probe is None
             self._next_probe = self._next_probe or self.clock.monotonic() + PROBE_INTERVAL
         if is_new:
-            BREAKERS_OPEN.labels(self.connector).set(1)
+            BREAKERS_OPEN.labels(self.connector).inc()
             log.error("no calls to a provider for now", connector=self.connector, reason=reason)
 
     def _has_failed(self) -> bool:
@@ -98,10 +98,11 @@ class CircuitBreaker:
         if not self._probe():
             return
         with self._lock:
-            self._next_probe = None
-            self._has_closed = True
+            if self._next_probe is None:
+                return  # another probe was answered first
+            self._next_probe, self._has_closed = None, True
             self._calls.clear()
-        BREAKERS_OPEN.labels(self.connector).set(0)
+        BREAKERS_OPEN.labels(self.connector).dec()
         log.info("provider answers again", connector=self.connector)
 
 

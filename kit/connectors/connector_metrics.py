@@ -14,7 +14,7 @@ RAIL_SECONDS = Histogram(
 )
 BREAKERS_OPEN = Gauge(
     "sluice_rail_breakers_open",
-    "Processes that make no calls to a provider for now, because it doesn't answer or refuses the account.",
+    "Circuit breakers that are open: a process makes no calls of a rail to a provider, which doesn't answer or refuses the account.",
     ["connector"],
     multiprocess_mode="livesum",
 )

@@ -1,6 +1,7 @@
 import pytest
 
 from kit.connectors.circuit_breaker import IN_A_ROW, CircuitBreaker
+from kit.connectors.connector_metrics import BREAKERS_OPEN
 
 
 class Provider:
@@ -97,6 +98,26 @@ def test_answer_of_an_earlier_call_does_not_close_it(breaker, provider):
     breaker.record(is_answered=True)
 
     assert not breaker.allows_calls()
+
+
+def test_metric_counts_each_breaker_of_a_connector(breaker, provider):
+    before = shown()
+    fail(breaker, provider)
+    opened = shown()
+    other = CircuitBreaker("tests", probe=provider.probe)
+    other.start = lambda work: work()
+    beside = shown()
+    other.open("refused")
+    both = shown()
+    provider.is_up = True
+    provider.now += 1
+    breaker.allows_calls()
+
+    assert [opened - before, beside - before, both - before, shown() - before] == [1, 1, 2, 1]
+
+
+def shown():
+    return BREAKERS_OPEN.labels("tests")._value.get()
 
 
 def test_probes_in_a_thread_of_its_own(provider):
