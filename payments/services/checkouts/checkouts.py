@@ -15,6 +15,7 @@ from rest_framework.exceptions import ValidationError
 
 from kit.api.request_fingerprints import Fingerprint
 from kit.connectors.connectors import NotSupported
+from kit.db import clock
 from kit.db.prepared_statements import Lookup
 from kit.money.money import money
 from merchants.models import Business
@@ -34,6 +35,7 @@ from payments.services.checkouts import checkout_limits
 from payments.services.links import link_accounts, link_counts
 from payments.services.links.link_uses import Attempt
 from payments.services.rails.rail_choices import acquirer_for, configured_acquirer_for
+from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import has_three_d_secure
 from payments.services.transfers import virtual_account_payments
 from payments.services.transitions import Cause
@@ -171,10 +173,11 @@ def takes_cards(link: PaymentLink) -> bool:
     if not link.accepts(Transaction.Method.CARD):
         return False
     try:
-        can = acquirer_for(link.business).capabilities
+        acquirer = acquirer_for(link.business)
     except RailUnavailable:
         return False
-    if not can.accepts(link.currency):
+    can = acquirer.capabilities
+    if not can.accepts(link.currency) or rail_blocks.awaits_probe(acquirer, now=clock.now()):
         return False
     is_safe = can.hosted_only or has_three_d_secure(can, link.business)
     return is_safe or settings.CHECKOUT_CARD_WITHOUT_3DS

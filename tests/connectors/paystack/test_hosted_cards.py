@@ -17,9 +17,18 @@ from connectors.services import event_processing
 from kit.connectors import connectors
 from merchants.models import User
 from payments import rails
-from payments.models import CardOperation, Challenge, Proposal, Transaction, WatchedAuthorisation
+from payments.models import (
+    CardOperation,
+    Challenge,
+    PaymentLink,
+    Proposal,
+    RailBlock,
+    Transaction,
+    WatchedAuthorisation,
+)
 from payments.rails.protocol import CardAcquirer
 from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
+from payments.services.checkouts import checkouts
 from payments.services.rails.requery import requery_due
 from payments.services.staff.meanings import meaning_of
 from tests import orders
@@ -167,6 +176,22 @@ class TestABlockOfPayouts:
 
         assert shop.outcome() == ("success", "10000")
         assert shop.paystack.post(reference="payout-2").status_code == 503
+
+
+class TestABlockOfCards:
+    def test_is_not_offered_by_links_until_a_probe_is_due(self, shop):
+        link = PaymentLink.objects.get()
+        shop.paystack.plan("POST /transaction/initialize: refuse 401")
+        shop.payer.post(f"{shop.checkout}/card", {"attempt": "0"})
+        blocked = checkouts.methods_of(link, AMOUNT)
+
+        shop.paystack.pass_time(61)
+        probed = checkouts.methods_of(link, AMOUNT)
+        shop.come_back(shop.enter(shop.go(attempt=1)))
+
+        assert (blocked, probed) == (["virtual_account"], ["card", "virtual_account"])
+        assert shop.outcome() == ("success", "10000")
+        assert not RailBlock.objects.exists()
 
 
 class TestARefund:

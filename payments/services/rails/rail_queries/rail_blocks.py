@@ -172,11 +172,21 @@ def require_open(bank: CardAcquirer | PayoutBank, *, currency: str, amount: int,
 
 def is_blocked(rail: CardAcquirer | PayoutBank) -> bool:
     """Return whether a bank or acquirer takes no new order of any amount."""
-    return any(
-        (block.rail, block.connector, block.account, block.amount)
-        == (_rail_of(rail), rail.name, rail.account, None)
+    return bool(_blocks_of_all(rail))
+
+
+def awaits_probe(rail: CardAcquirer | PayoutBank, *, now: datetime) -> bool:
+    """Return whether a bank or acquirer takes no new order at the moment, not even as a probe."""
+    return any(block.probed_at > now - PROBE_INTERVAL for block in _blocks_of_all(rail))
+
+
+def _blocks_of_all(rail: CardAcquirer | PayoutBank) -> list[RailBlock]:
+    account = (_rail_of(rail), rail.name, rail.account, None)
+    return [
+        block
         for block in cached_blocks()
-    )
+        if (block.rail, block.connector, block.account, block.amount) == account
+    ]
 
 
 def _rail_of(connector: CardAcquirer | PayoutBank) -> str:
