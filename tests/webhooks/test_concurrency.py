@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from webhooks.sending.concurrency import ALL_FREE, InFlight, Places
+from webhooks.sending.concurrency import ALL_FREE, InFlight, Places, Share
 
 ADA, BOB = UUID(int=1), UUID(int=2)
 
@@ -81,3 +81,46 @@ def test_businesses_are_counted_apart(in_flight, clock):
     begin(in_flight, 1, is_first=True, business=BOB)
 
     assert in_flight.free() == {ADA: Places(0, 0, 0), BOB: Places(7, 6, 7)}
+
+
+class TestSeveralEndpoints:
+    """The places of a business are its own, and a silent endpoint's share of them is that endpoint's."""
+
+    def test_endpoints_share_the_places_of_their_business(self, in_flight):
+        in_flight.begin(ADA, UUID(int=1), is_first=True, number=0, endpoints=2)
+        in_flight.begin(ADA, UUID(int=2), is_first=False, number=1, endpoints=2)
+
+        assert in_flight.free() == {ADA: Places(6, 5, 6)}
+        assert in_flight.shares() == {
+            (ADA, 0): Share(Places(7, 6, 7), is_busy=True),
+            (ADA, 1): Share(Places(7, 5, 7), is_busy=True),
+        }
+
+    @pytest.mark.parametrize(("endpoints", "keeps"), [(2, 2), (4, 2), (5, 1), (10, 1)])
+    def test_silent_endpoint_keeps_its_share_and_takes_nothing_from_others(
+        self, in_flight, clock, endpoints, keeps
+    ):
+        in_flight.begin(ADA, UUID(int=1), is_first=True, number=0, endpoints=endpoints)
+        clock.now = 1.5
+        in_flight.begin(ADA, UUID(int=2), is_first=True, number=1, endpoints=endpoints)
+
+        assert in_flight.free() == {ADA: Places(6, 6, 6)}
+        assert in_flight.shares() == {
+            (ADA, 0): Share(Places(keeps - 1, 0, keeps - 1), is_busy=True),
+            (ADA, 1): Share(Places(7, 6, 7), is_busy=True),
+        }
+
+    def test_endpoint_that_timed_out_gets_one_retry_at_a_time(self, in_flight):
+        in_flight.begin(ADA, UUID(int=1), is_first=False, number=1, endpoints=2)
+        in_flight.end(ADA, UUID(int=1))
+        in_flight.note_answer(ADA, timed_out=True, number=1)
+
+        assert in_flight.free() == {}
+        assert in_flight.shares() == {(ADA, 1): Share(Places(2, 1, 2), is_busy=False)}
+
+    def test_last_enabled_endpoint_has_all_places_again(self, in_flight):
+        in_flight.begin(ADA, UUID(int=1), is_first=True, number=0, endpoints=2)
+        in_flight.begin(ADA, UUID(int=2), is_first=True, number=0, endpoints=1)
+
+        assert in_flight.shares() == {}
+        assert in_flight.free() == {ADA: Places(6, 6, 6)}

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
@@ -92,38 +92,46 @@ class InFlight:
     def free(self) -> dict[UUID, Places]:
         """Return the free places of each business that has fewer than all. A single endpoint's are its business's."""
         with self._lock:
-            free = {business: shares.places for (business, _), shares in self._shares(several=False).items()}
-            several = {
-                business: self._requests[business] for business in self._endpoints.keys() & self._requests
+            silent_since = self._clock() - SLOW_AFTER
+            idle: dict[UUID, dict[UUID, Request]] = {
+                business: {}
+                for business, number in self._silent
+                if number == 0 and business not in self._endpoints
             }
-            return free | {
-                business: _free(list(requests.values()), silent_keeps=None)
-                for business, requests in several.items()
+            return {
+                business: _free(
+                    requests.values(),
+                    silent_keeps=None
+                    if business in self._endpoints
+                    else self._kept_by((business, 0), requests.values(), silent_since),
+                )
+                for business, requests in (idle | self._requests).items()
             }
 
     def shares(self) -> dict[Key, Share]:
         """Return the shares of the endpoints of businesses with several, where they are busy or silent."""
         with self._lock:
-            return self._shares(several=True)
+            silent_since = self._clock() - SLOW_AFTER
+            requests: dict[Key, list[Request]] = {
+                endpoint: [] for endpoint in self._silent if endpoint[0] in self._endpoints
+            }
+            for business in self._endpoints.keys() & self._requests:
+                for request in self._requests[business].values():
+                    requests.setdefault((business, request.number), []).append(request)
+            return {
+                endpoint: Share(
+                    _free(own, silent_keeps=self._kept_by(endpoint, own, silent_since)), is_busy=bool(own)
+                )
+                for endpoint, own in requests.items()
+            }
 
-    def _shares(self, *, several: bool) -> dict[Key, Share]:
-        silent_since = self._clock() - SLOW_AFTER
-        requests: dict[Key, list[Request]] = {key: [] for key in self._silent}
-        for business, own in self._requests.items():
-            for request in own.values():
-                requests.setdefault((business, request.number), []).append(request)
-        return {
-            key: self._share(key, own, silent_since)
-            for key, own in requests.items()
-            if (key[0] in self._endpoints if several else key[0] not in self._endpoints and not key[1])
-        }
-
-    def _share(self, key: Key, requests: list[Request], silent_since: float) -> Share:
-        keeps = share_of_silent(self._endpoints.get(key[0], 1))
-        if not requests:
-            return Share(Places(keeps, 1, keeps), is_busy=False)  # silent
-        is_silent = key in self._silent or any(each.started_at < silent_since for each in requests)
-        return Share(_free(requests, silent_keeps=keeps if is_silent else None), is_busy=True)
+    def _kept_by(self, endpoint: Key, requests: Collection[Request], silent_since: float) -> int | None:
+        """Return how many places an endpoint keeps beside these requests, or None if it isn't silent."""
+        business, number = endpoint
+        is_silent = endpoint in self._silent or any(
+            each.started_at < silent_since and each.number == number for each in requests
+        )
+        return share_of_silent(self._endpoints.get(business, 1)) if is_silent else None
 
 
 def share_of_silent(endpoints: int) -> int:
@@ -135,12 +143,12 @@ def share_of_silent(endpoints: int) -> int:
     return max(1, min(FOR_FIRST_ATTEMPTS, PER_BUSINESS // endpoints))
 
 
-def _free(requests: list[Request], *, silent_keeps: int | None) -> Places:
-    """Return the free places beside these requests, of a silent endpoint if it says what that keeps."""
+def _free(requests: Collection[Request], *, silent_keeps: int | None) -> Places:
+    """Return the free places beside these requests. A silent endpoint, which keeps so many, gets one retry when idle."""
     first_attempts = sum(request.is_first for request in requests)
     if silent_keeps is not None:
         left = max(silent_keeps - first_attempts, 0)
-        return Places(left, 0, left)
+        return Places(left, int(not requests), left)
     left = max(PER_BUSINESS - len(requests), 0)
     retries = ALL_FREE.retries - (len(requests) - first_attempts)
     return Places(left, min(max(retries, 0), left), left)

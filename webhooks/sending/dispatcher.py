@@ -238,7 +238,7 @@ class Dispatcher:
             if started_at >= delivery.leased_until:  # another process may have leased it
                 log.warning("a lease ended before its request", delivery=str(delivery.id))
                 return
-            exchange = await self._post(sender, delivery)
+            exchange = await self._post(sender, delivery, started_at)
         finally:
             self._in_flight.end(delivery.business_id, delivery.id)
         self._in_flight.note_answer(
@@ -248,8 +248,8 @@ class Dispatcher:
         self._results.append(self._result_of(delivery, exchange, started_at))
         self.sent += 1
 
-    async def _post(self, sender: Sender, delivery: LeasedDelivery) -> Exchange:
-        body, at = delivery.body.encode(), self._clock.now()
+    async def _post(self, sender: Sender, delivery: LeasedDelivery, at: datetime) -> Exchange:
+        body = delivery.body.encode()
         key, *previous = keys = delivery.keys(at=at)
         headers = request_headers(
             signature=sign(key, body),
