@@ -273,7 +273,8 @@ class TestEvents:
     ID = "00000000-0000-4000-8000-000000000000"
     RECORD = SimpleNamespace(
         event="payment.success",
-        event_id=ID,
+        id=ID,
+        event_id="11111111-1111-4111-8111-111111111111",
         state="waiting",
         created_at="2026-01-31T12:00:00Z",
         next_attempt_at="2126-01-31T12:00:00Z",
@@ -341,6 +342,35 @@ class TestEvents:
         for command in (["list"], ["show", self.ID]):
             assert main(["events", *command]) == 0
             assert capfd.readouterr().out.splitlines()[0].endswith("  order-1042")
+
+    def test_are_named_by_the_id_that_shows_and_resends_them(self, monkeypatch, capfd):
+        """At further endpoints, `event_id` is the id of another delivery, or of none."""
+        shown = SimpleNamespace(**vars(self.RECORD), attempts=[])
+        found = SimpleNamespace(
+            get=lambda given: shown,
+            resend=lambda given, to: shown,
+            list=lambda **filters: SimpleNamespace(data=[shown]),
+        )
+        client = nullcontext(SimpleNamespace(events=found))
+        monkeypatch.setattr("sluice.cli.events.connect", lambda options: client)
+        monkeypatch.setattr("sluice.cli.events.connect_to_change", lambda options, _: client)
+
+        for command in (["list"], ["show", self.ID], ["resend", self.ID]):
+            assert main(["events", *command]) == 0
+            printed = capfd.readouterr().out
+            assert self.ID in printed
+            assert shown.event_id not in printed
+        no_wait = SimpleNamespace(no_wait=False)
+        assert trigger._delivery(shown, None, no_wait, []).startswith(f"payment.success {self.ID}: waiting")
+
+    def test_are_listed_of_one_endpoint(self, monkeypatch):
+        filters = {}
+        found = SimpleNamespace(list=lambda **given: filters.update(given) or SimpleNamespace(data=[]))
+        client = nullcontext(SimpleNamespace(events=found))
+        monkeypatch.setattr("sluice.cli.events.connect", lambda options: client)
+
+        assert main(["events", "list", "--endpoint", "e-1"]) == 0
+        assert filters["endpoint_id"] == "e-1"
 
 
 class TestAdvance:
@@ -624,6 +654,7 @@ class TestEndpoints:
                 ["--description", "", "--events", "payout"],
                 {"description": "", "subscribed_events": ["payout"]},
             ),
+            (["--api-version", "2026-11-01"], {"api_version": "2026-11-01"}),
         ],
     )
     def test_are_changed_in_what_is_given_only(self, answered, options, changes):

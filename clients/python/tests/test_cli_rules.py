@@ -154,7 +154,7 @@ def test_says_which_command_shows_ids_of_events(run, command):
     code, out, errors = run(*command.split(), "foo")
 
     assert (code, out) == (2, "")
-    assert "foo is no event_id; sluice events list shows them" in errors
+    assert "foo is no id of an event; sluice events list shows them" in errors
 
 
 def test_help_names_the_states_of_a_day(run):

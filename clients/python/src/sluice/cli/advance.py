@@ -60,7 +60,7 @@ def add_to(commands: Subparsers) -> None:
         example="sluice advance event 5d0e5d0c-4f4e-4e0b-9a35-0f5f7f1c2a11",
         run=_event,
     )
-    event.add_argument("event_id", metavar="ID", type=event_id, help="the event_id")
+    event.add_argument("event_id", metavar="ID", type=event_id, help="its id, as sluice events list shows it")
     day = add_command(
         kinds,
         "day",

@@ -56,14 +56,14 @@ def add_caller(parser: argparse.ArgumentParser) -> None:
 
 
 def event_id(text: str) -> str:
-    """Return an event_id that an argument names.
+    """Return the id of an event's delivery that an argument names.
 
     :raises ArgumentTypeError: it can't be one
     """
     try:
         return str(UUID(text))
     except ValueError:
-        message = f"{text} is no event_id; sluice events list shows them"
+        message = f"{text} is no id of an event; sluice events list shows them"
         raise argparse.ArgumentTypeError(message) from None
 
 

@@ -13,7 +13,8 @@ from sluice.cli.output import fields, show, table
 
 ID = "7a1f2b7e-0c5c-5d0a-9f5e-2d9b6b1d6c11"
 EXAMPLE = "sluice endpoints create --url https://shop.example/hooks --events payment,refund.success"
-OPTIONS = ("url", "subscribed_events", "enabled", "description", "standard_webhooks")  # fields of the request
+# Fields of the request.
+OPTIONS = ("url", "subscribed_events", "enabled", "description", "standard_webhooks", "api_version")
 
 
 def add_to(commands: Subparsers) -> None:
@@ -76,6 +77,7 @@ def _add_fields(parser: argparse.ArgumentParser, *, is_new: bool) -> None:
         action=argparse.BooleanOptionalAction,
         help="send the headers of Standard Webhooks too",
     )
+    parser.add_argument("--api-version", metavar="DATE", help="the version of the events' shape")
     state = parser.add_mutually_exclusive_group()
     state.add_argument("--enable", dest="enabled", action="store_true", default=None, help="send its events")
     state.add_argument("--disable", dest="enabled", action="store_false", help="hold its events")

@@ -24,6 +24,7 @@ def add_to(commands: Subparsers) -> None:
     )
     listed.add_argument("--state", choices=STATES, help="only events in this state")
     listed.add_argument("--event", help="only events of this kind, such as payment.success")
+    listed.add_argument("--endpoint", metavar="ID", help="only events for this endpoint of several")
     listed.add_argument("--limit", type=int, default=20, help="how many (default 20)")
     shown = add_command(
         actions, "show", help="Show one with its attempts.", example="sluice events show ID --body", run=_show
@@ -38,21 +39,25 @@ def add_to(commands: Subparsers) -> None:
         "--to", choices=["endpoint", "listeners", "both"], help="to whom (default: both in a sandbox)"
     )
     for parser in (shown, resend):
-        parser.add_argument("event_id", metavar="ID", type=event_id, help="the event_id")
+        parser.add_argument(
+            "event_id", metavar="ID", type=event_id, help="its id, as sluice events list shows it"
+        )
     for parser in (listed, shown, resend):
         add_caller(parser)
 
 
 def _list(options: argparse.Namespace) -> int:
     with connect(options) as client:
-        found = client.events.list(limit=options.limit, state=options.state, event=options.event).data
+        found = client.events.list(
+            limit=options.limit, state=options.state, event=options.event, endpoint_id=options.endpoint
+        ).data
     rows = [
         (
             each.created_at,
             each.event,
             each.state,
             each.attempts_made,
-            each.event_id,
+            each.id,
             _reference(each.subject),
         )
         for each in found
@@ -96,7 +101,7 @@ def _next(event: EventInDetail) -> Iterator[str]:
     if is_in_progress(event):
         yield "An attempt is in progress."
     if event.next_attempt_at is not None:
-        yield f"Next attempt at {event.next_attempt_at}. In the sandbox, make it now: sluice advance event {event.event_id}"
+        yield f"Next attempt at {event.next_attempt_at}. In the sandbox, make it now: sluice advance event {event.id}"
 
 
 def is_in_progress(event: EventRecord | EventInDetail) -> bool:
@@ -112,5 +117,5 @@ def _reference(subject: EventSubject | None) -> str:
 def _resend(options: argparse.Namespace) -> int:
     with connect_to_change(options, f"Resend {options.event_id}") as client:
         event = client.events.resend(options.event_id, to=options.to)
-    show(event, options, lines=lambda: [f"{event.event} is sent again: {event.event_id}"])
+    show(event, options, lines=lambda: [f"{event.event} is sent again: {event.id}"])
     return 0

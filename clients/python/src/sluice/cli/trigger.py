@@ -177,21 +177,21 @@ def _delivery(
     attempts: Mapping[int, str] = {0: "no attempt yet", 1: "1 attempt"}
     made = attempts.get(event.attempts_made, f"{event.attempts_made} attempts")
     progress = "; an attempt is in progress" if is_in_progress(event) else ""
-    return f"{event.event} {event.event_id}: {event.state}, {made}{progress}"
+    return f"{event.event} {event.id}: {event.state}, {made}{progress}"
 
 
 def _refused(client: Sluice, event: EventRecord | None) -> EventAttempt | None:
     """Return the last attempt, if the event was attempted and is not delivered."""
     if event is None or not event.attempts_made or event.state == "delivered":
         return None
-    return next(reversed(client.events.get(event.event_id).attempts), None)
+    return next(reversed(client.events.get(event.id).attempts), None)
 
 
 def _refusal(event: EventRecord | None, attempt: EventAttempt | None) -> Iterator[str]:
     """Yield what became of the last attempt, when the next one is due, and what shows more."""
     if event is not None and attempt is not None:
         answer = f"Your endpoint answered {attempt.status}" if attempt.status else attempt.explanation or ""
-        yield f"{answer.rstrip('.')}; {_next_attempt(event)}. See `sluice events show {event.event_id}`."
+        yield f"{answer.rstrip('.')}; {_next_attempt(event)}. See `sluice events show {event.id}`."
 
 
 def _next_attempt(event: EventRecord) -> str:
