@@ -65,7 +65,7 @@ EVENT = Answer(
         "state",
         one_of(EVENT_STATES.values()),
         "`waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last "
-        "attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days, `test_failed` for a test event.",
+        "attempt, `skipped` if you unsubscribed from it, disabled the endpoint for seven days or deleted it, `test_failed` for a test event.",
         value=lambda shown: EVENT_STATES[shown.event.state],
     ),
     Field("created_at", MOMENT, "When it happened.", "2026-01-31T08:00:00.000Z", "event.created_at"),

@@ -97,7 +97,9 @@ def _refusal(event: Delivery) -> str:
     if not event.has_payload:
         return "The event's body was deleted at the end of its retention period."
     if event.state == Delivery.State.SKIPPED:
-        return "The event was skipped: you unsubscribed from it, or disabled the endpoint for seven days."
+        return "The event was skipped: you unsubscribed from it, disabled the endpoint for seven days, or deleted it."
+    if not Delivery.objects.of_live_endpoints().filter(pk=event.pk).exists():
+        return "The event's endpoint was deleted."
     return "An attempt is due or in progress."
 
 

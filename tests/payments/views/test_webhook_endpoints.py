@@ -41,6 +41,10 @@ def test_creation_shows_the_key_once(api, mailoutbox, django_capture_on_commit_c
 
     document = answer.json()
     assert answer.status_code == 201
+    assert set(document) == {
+        *("id", "url", "subscribed_events", "enabled", "description", "standard_webhooks", "api_version"),
+        *("created_at", "hash_key"),
+    }
     assert answer["Location"] == f"{PATH}/{document['id']}"
     assert document.pop("hash_key") == Endpoint.objects.get().hash_key
     assert api.get(answer["Location"]).json() == document
@@ -195,5 +199,6 @@ class TestEvents:
         (row,) = make_deliveries(Endpoint.objects.get(number=1), state="dead")
         api.delete(f"{PATH}/{second['id']}")
 
-        assert api.post(f"/api/events/{row.pk}/resend", {}).status_code == 409
+        answer = api.post(f"/api/events/{row.pk}/resend", {})
+        assert (answer.status_code, answer.json()["detail"]) == (409, "The event's endpoint was deleted.")
         assert len(api.get(f"/api/events?endpoint_id={second['id']}").json()["data"]) == 1
