@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -90,6 +91,22 @@ class TestConfigureWebhook:
 
         assert document["subscribed_events"] == ["payment", "refund", "reversal", "settlement", "unapplied"]
 
+    def test_accepts_names_of_single_events(self):
+        BusinessFactory(name="Ada Books")
+
+        document = json.loads(self.configure("--json", events="payout,payment.failed"))
+
+        assert document["subscribed_events"] == ["payment.failed", "payout"]
+
+    def test_changes_the_first_of_several(self):
+        first = make_endpoint(business=BusinessFactory(name="Ada Books"))
+        second = make_endpoint(business=first.business, number=1, url="https://second.shop.com/")
+
+        self.configure()
+
+        first.refresh_from_db()
+        assert (first.url, Endpoint.objects.get(pk=second.pk).url) == (URL, second.url)
+
     @pytest.mark.parametrize(
         ("wrong", "words"),
         [
@@ -170,6 +187,29 @@ class TestRotateHashKey:
         assert (code, Endpoint.objects.get().hash_key) == (2, KEY)
         assert "0 to 72" in words
 
+    def test_rotates_the_first_of_several_unless_another_is_named(self):
+        first = make_endpoint()
+        second = make_endpoint(business=first.business, number=1, url="https://second.shop.com/")
+        rotate = ("rotate_hash_key", "--business", first.business.name)
+
+        run(*rotate)
+        first.refresh_from_db()
+        second.refresh_from_db()
+        assert (first.hash_key == KEY, second.hash_key) == (False, KEY)
+
+        run(*rotate, "--endpoint", str(second.public_id), "--overlap", "1")
+        second.refresh_from_db()
+        assert second.previous_hash_key == KEY
+
+    @pytest.mark.parametrize("endpoint", ["first", str(uuid.uuid4())])
+    def test_refuses_an_endpoint_that_the_business_does_not_have(self, endpoint):
+        code, words = refused(
+            "rotate_hash_key", "--business", make_endpoint().business.name, "--endpoint", endpoint
+        )
+
+        assert (code, Endpoint.objects.get().hash_key) == (2, KEY)
+        assert "this business has no webhook endpoint with this id" in words
+
     def test_explains_what_to_do_without_an_endpoint(self):
         code, words = refused("rotate_hash_key", "--business", BusinessFactory().name)
 
@@ -191,6 +231,17 @@ class TestReplayWebhooks:
 
         assert printed == "Replaying 3 deliveries.\n"
         assert Delivery.objects.filter(state=STATES.WAITING, is_manual=True).count() == 3
+
+    def test_is_limited_to_an_endpoint(self):
+        first = make_endpoint()
+        second = make_endpoint(business=first.business, number=1, url="https://second.shop.com/")
+        make_deliveries(first, 3, state=STATES.DEAD)
+        make_deliveries(second, 2, state=STATES.DEAD)
+
+        printed = self.replay("--endpoint", str(second.public_id), business=first.business)
+
+        assert printed == "Replaying 2 deliveries.\n"
+        assert not Delivery.objects.filter(state=STATES.WAITING, endpoint_number=0).exists()
 
     def test_supports_a_dry_run(self):
         endpoint = make_endpoint()

@@ -1,5 +1,6 @@
 """Several endpoints of a business: what each receives, and that one leaves the others alone."""
 
+import json
 import uuid
 from datetime import timedelta
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.factories import BusinessFactory
 from tests.webhooks.rows import ADA, NOON, acquire, data_of, make_deliveries
-from webhooks import publishing
+from webhooks import publishing, versions
 from webhooks.endpoints import endpoint_changes, held_deliveries
 from webhooks.endpoints.endpoint_changes import FirstEndpoint, TooManyEndpoints, UrlTaken
 from webhooks.models import Delivery, Endpoint, Event
@@ -64,6 +65,16 @@ class TestPublishing:
 
         assert [row.endpoint_number for row in published(business, Event.REFUND_SUCCESS)] == [1]
         assert published(business, Event.REFUND_FAILED) == []
+
+    def test_each_endpoint_has_the_version_of_its_creation(self, business, monkeypatch):
+        newest = versions.NEWEST
+        created(business)
+        monkeypatch.setitem(versions.DOWNGRADES, newest, lambda data: data | {"reference": "old"})
+        monkeypatch.setitem(versions.DOWNGRADES, "2027-01-01", None)
+        created(business, 2, api_version="2027-01-01")
+
+        old, new = (json.loads(row.body)["data"] for row in published(business))
+        assert (old["reference"], old | {"reference": new["reference"]}) == ("old", new)
 
     def test_deleted_endpoint_receives_nothing(self, business, first, second):
         endpoint_changes.delete(second, actor=ADA, now=NOON)

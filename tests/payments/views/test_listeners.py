@@ -189,6 +189,31 @@ class TestCopies:
         assert (event["event_id"], event["body"]) == (str(delivery.pk), delivery.body)
         assert api.get(f"/api/events/{delivery.pk}").json()["body"] == event["body"]
 
+    def test_are_of_the_delivery_to_the_first_of_several_endpoints(self, api, ada, listener):
+        make_endpoint(business=ada.business)
+        make_endpoint(business=ada.business, number=1, url="http://127.0.0.1:9/second")
+        pay(api)
+
+        event = only(polled(api)["events"])
+
+        first, second = Delivery.objects.order_by("endpoint_number")
+        assert (event["event_id"], event["body"]) == (str(first.pk), first.body)
+        assert first.body == second.body.replace(str(second.pk), str(first.pk))
+        assert (second.event_id, second.pk == first.pk) == (first.pk, False)
+
+    def test_are_deliveries_of_their_own_if_the_first_of_several_endpoints_is_not_subscribed(
+        self, api, ada, listener
+    ):
+        make_endpoint(business=ada.business, events=["refund"])
+        make_endpoint(business=ada.business, number=1, url="http://127.0.0.1:9/second")
+        pay(api)
+
+        event = only(polled(api)["events"])
+
+        delivery = Delivery.objects.get()
+        assert (delivery.endpoint_number, str(delivery.event_id)) == (1, event["event_id"])
+        assert event["body"] == delivery.body.replace(str(delivery.pk), event["event_id"])
+
     def test_are_made_for_every_listener_that_wants_the_event(self, api):
         begin(api, "all")
         begin(api, "failures", events=["payment.failed"])
