@@ -47,13 +47,13 @@ def racers(count: int) -> Iterator[Racers]:
 
 
 @contextmanager
-def kept_locked(row: Model) -> Iterator[None]:
+def kept_locked(row: Model, strength: str = "UPDATE") -> Iterator[None]:
     """Hold a row lock in another session, with a short lock time-out in this one (PostgreSQL)."""
     named = ("dbname", "user", "password", "host", "port")
     where = {name: value for name, value in connection.get_connection_params().items() if name in named}
     with psycopg.connect(**where) as other, connection.cursor() as own:
-        lock = sql.SQL("SELECT 1 FROM {} WHERE id = %s FOR UPDATE").format(sql.Identifier(row._meta.db_table))
-        other.execute(lock, [row.pk])
+        lock = sql.SQL("SELECT 1 FROM {} WHERE id = %s FOR {}")
+        other.execute(lock.format(sql.Identifier(row._meta.db_table), sql.SQL(strength)), [row.pk])
         own.execute("SET lock_timeout = '100ms'")
         try:
             yield

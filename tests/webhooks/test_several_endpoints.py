@@ -5,8 +5,10 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
 from tests.factories import BusinessFactory
+from tests.racing import kept_locked
 from tests.webhooks.rows import ADA, NOON, acquire, data_of, make_deliveries
 from webhooks import publishing, versions
 from webhooks.endpoints import endpoint_changes, held_deliveries
@@ -112,6 +114,13 @@ class TestChanges:
         endpoint_changes.delete(made[3], actor=ADA, now=NOON)
 
         assert created(business, 11).number == 10  # numbers are never used again
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no row locks.")
+    @pytest.mark.django_db(transaction=True)
+    def test_payments_of_the_business_wait_for_no_change(self, business, first, second):
+        with kept_locked(business, "KEY SHARE"):  # the lock of a row that refers to the business
+            endpoint_changes.change(second, {"enabled": False}, actor=ADA, now=NOON)
+            endpoint_changes.delete(second, actor=ADA, now=NOON)
 
     def test_each_has_a_key_of_its_own_to_rotate(self, first, second):
         kept = first.hash_key

@@ -198,7 +198,7 @@ def _lock(business: Business, *, by_key: bool = False) -> None:
 
     :raises KeysMayNotDecide: an API key asks, and the business doesn't allow that
     """
-    stored = Business.objects.select_for_update().get(pk=business.pk)
+    stored = Business.objects.select_for_update(no_key=True).get(pk=business.pk)
     if by_key and not stored.keys_change_webhooks:
         raise KeysMayNotDecide
 
