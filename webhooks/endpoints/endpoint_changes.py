@@ -146,7 +146,6 @@ def change(
     return changed
 
 
-@transaction.atomic
 def delete(endpoint: Endpoint, *, actor: Actor, now: datetime) -> None:
     """Delete an endpoint. Its held and waiting deliveries are skipped. Deleting it again changes nothing.
 
@@ -154,11 +153,13 @@ def delete(endpoint: Endpoint, *, actor: Actor, now: datetime) -> None:
     """
     if endpoint.is_first:
         raise FirstEndpoint
-    _lock(endpoint.business)
-    if Endpoint.objects.live().filter(pk=endpoint.pk).update(deleted_at=now, enabled=False):
+    with transaction.atomic():
+        _lock(endpoint.business)
+        if not Endpoint.objects.live().filter(pk=endpoint.pk).update(deleted_at=now, enabled=False):
+            return
         OpenOutage.objects.filter(endpoint=endpoint).delete()
-        held_deliveries.skip_all(endpoint)
         _record("webhook.endpoint_deleted", endpoint, actor=actor, now=now, before={"url": endpoint.url})
+    held_deliveries.skip_all(endpoint)  # after the commit, in transactions of its own
 
 
 @transaction.atomic

@@ -8,6 +8,7 @@ from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
 
 HELD_FOR = timedelta(days=7)
 AT_ONCE = 10_000  # deliveries that a deletion skips; a request must not wait for more
+IN_A_TRANSACTION = 1_000  # of these; other writers of SQLite wait for its end
 
 
 @transaction.atomic
@@ -28,7 +29,10 @@ def skip_all(endpoint: Endpoint) -> int:
     # Chosen first: PostgreSQL may read a subquery again for each row. With both conditions: a delivery may be leased after
     # it was chosen.
     chosen = list(undelivered.values_list("pk", flat=True)[:AT_ONCE])
-    return _skip(undelivered.filter(pk__in=chosen))
+    return sum(
+        _skip(undelivered.filter(pk__in=chosen[start : start + IN_A_TRANSACTION]))
+        for start in range(0, len(chosen), IN_A_TRANSACTION)
+    )
 
 
 def release_stragglers(*, at: datetime) -> int:
