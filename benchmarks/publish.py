@@ -3,7 +3,7 @@
     python -m tests.with_django benchmarks.publish RATE SECONDS [FIRST]
 
 Like a payment, it commits the row and then notifies the workers. Businesses take turns in random order, starting with
-number FIRST. Prints the commit times as JSON, by event id, for events of which an endpoint responds.
+number FIRST. Prints the business and the commit time as JSON, by event id, of events of which an endpoint responds.
 """
 
 import json
@@ -26,14 +26,14 @@ def main() -> None:
     shops = list(listening.order_by("name")[int(first) :])
     random.Random(1).shuffle(shops)
     turns = cycle(shops)
-    committed: dict[str, float] = {}
+    committed: dict[str, tuple[str, float]] = {}
     started = time.monotonic()
     for number in range(int(rate * seconds)):
         business = next(turns)
         for endpoint, delivery in deliveries_to(business, now=timezone.now()).items():
             prepared_statements.insert(delivery)
             if "/hang/" not in endpoint.url:
-                committed[str(delivery.event_id)] = time.time()
+                committed[str(delivery.event_id)] = business.name, time.time()
         wake_up.notify()
         time.sleep(max(0, started + (number + 1) / rate - time.monotonic()))
     print(json.dumps(committed))
