@@ -226,6 +226,13 @@ class Endpoint(models.Model):
                 name="previous_key_has_an_end",
             ),
         ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["business"],
+                condition=Q(number__gt=0, enabled=True, deleted_at__isnull=True),
+                name="further_endpoints",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.url

@@ -76,7 +76,7 @@ class InFlight:
             self._requests[business][delivery] = Request(self._clock(), is_first, number)
             if endpoints > 1 or number > 0:
                 self._endpoints[business] = max(endpoints, 1)
-            else:
+            elif self._endpoints:
                 self._endpoints.pop(business, None)
 
     def end(self, business: UUID, delivery: UUID) -> None:
@@ -92,17 +92,15 @@ class InFlight:
     def free(self) -> dict[UUID, Places]:
         """Return the free places of each business that has fewer than all. A single endpoint's are its business's."""
         with self._lock:
-            silent_since = self._clock() - SLOW_AFTER
+            silent_since, several = self._clock() - SLOW_AFTER, self._endpoints
             idle: dict[UUID, dict[UUID, Request]] = {
-                business: {}
-                for business, number in self._silent
-                if number == 0 and business not in self._endpoints
+                business: {} for business, number in self._silent if number == 0 and business not in several
             }
             return {
                 business: _free(
                     requests.values(),
                     silent_keeps=None
-                    if business in self._endpoints
+                    if several and business in several  # a hash of each UUID takes time
                     else self._kept_by((business, 0), requests.values(), silent_since),
                 )
                 for business, requests in (idle | self._requests).items()

@@ -154,19 +154,23 @@ def acquire(
         rows, seen = take(search, token=token, until=until)
         ends_at = (until,)
     endpoints = _endpoints_of(rows)
-    wanted = [row for row in rows if _is_wanted(row, endpoints.get(row.endpoint))]
-    if len(wanted) < len(rows):
-        _hold_or_skip(set(rows).difference(wanted), endpoints, token=token, at=at)
+    wanted: list[tuple[Row, Address]] = []
+    unwanted: list[tuple[Row, Address | None]] = []
+    for row in rows:
+        endpoint = endpoints.get(row.endpoint)
+        if endpoint is not None and _is_wanted(row, endpoint):
+            wanted.append((row, endpoint))
+        else:
+            unwanted.append((row, endpoint))
+    _hold_or_skip(unwanted, token=token, at=at)
     leased_until, enabled = (
         min(ends_at),
         Counter(each.business_id for each in endpoints.values() if each.enabled),
     )
     return Acquired(
         [
-            _leased_delivery(
-                row, endpoints[row.endpoint], enabled[row.business_id], token=token, until=leased_until
-            )
-            for row in wanted
+            _leased_delivery(row, endpoint, enabled[row.business_id], token=token, until=leased_until)
+            for row, endpoint in wanted
         ],
         has_more=bool(rows) and seen >= limit,
         is_place_wanted=seen > len(rows) or seen >= limit,
@@ -371,8 +375,9 @@ WITH RECURSIVE waiting (business_id, endpoint_number, was_tried) AS (
 _READ_IN_INDEX_ORDER = "SET LOCAL enable_bitmapscan = off"
 
 # Select the rows that get a free place: first by the shares of their endpoints, then by the places of their business.
-# Where a business has several endpoints, its last place is for the oldest row of one without a request in flight.
-# Locking reads a row again, because it may have been leased since. Rows are looked up one by one, because a join may
+# Where a business has several endpoints, its last place is for the oldest row of one without a request in flight. The
+# businesses that have several are found at once, by `further_endpoints`: PostgreSQL would expect a search for each row to
+# take so long that it plans the statement anew each time. Locking reads a row again, because it may have been leased since. Rows are looked up one by one, because a join may
 # read every due row.
 _TAKE = f"""
 , free AS (
@@ -405,9 +410,12 @@ _TAKE = f"""
     FROM of_endpoint WHERE own_place <= own_total
 ), fitting AS (
     SELECT of_kind.id, of_kind.next_attempt_at,
-        coalesce(free.total, %(usual_total)s) - CASE WHEN is_further AND EXISTS (
-            SELECT FROM webhooks_endpoint AS other
-            WHERE other.business_id = of_kind.business_id AND number > 0 AND enabled AND deleted_at IS NULL
+        coalesce(free.total, %(usual_total)s) - CASE WHEN is_further AND of_kind.business_id IN (
+            SELECT business_id FROM candidate WHERE EXISTS (
+                SELECT FROM webhooks_endpoint AS other
+                WHERE other.business_id = candidate.business_id
+                    AND number > 0 AND enabled AND deleted_at IS NULL
+            )
         ) THEN 1 ELSE 0 END AS total,
         row_number() OVER (PARTITION BY business_id ORDER BY is_further, of_kind.next_attempt_at) AS place
     FROM of_kind LEFT JOIN free USING (business_id)
@@ -490,19 +498,14 @@ SELECT {", ".join(Address.__annotations__)} FROM webhooks_endpoint
 WHERE business_id = ANY(%s) AND deleted_at IS NULL"""  # noqa: S608  (our own column names)
 
 
-def _is_wanted(row: Row, endpoint: Address | None) -> bool:
-    return endpoint is not None and (
-        row.is_manual or (endpoint.enabled and endpoint.is_subscribed_to(row.event))
-    )
+def _is_wanted(row: Row, endpoint: Address) -> bool:
+    return row.is_manual or (endpoint.enabled and endpoint.is_subscribed_to(row.event))
 
 
-def _hold_or_skip(
-    rows: Iterable[Row], endpoints: Mapping[Key, Address], *, token: UUID, at: datetime
-) -> None:
+def _hold_or_skip(rows: Iterable[tuple[Row, Address | None]], *, token: UUID, at: datetime) -> None:
     """Hold leased deliveries to disabled endpoints, and skip those to deleted or unsubscribed ones."""
     aside: dict[Delivery.State, list[UUID]] = {}
-    for row in rows:
-        endpoint = endpoints.get(row.endpoint)
+    for row, endpoint in rows:
         is_subscribed = endpoint is not None and endpoint.is_subscribed_to(row.event)
         state = Delivery.State.HELD if is_subscribed else Delivery.State.SKIPPED
         aside.setdefault(state, []).append(row.id)
