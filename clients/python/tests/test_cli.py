@@ -638,6 +638,7 @@ class TestEndpoints:
         lines = done.stdout.decode().splitlines()
         assert "signing key   whk_sandbox_1" in lines
         assert "standard      also the headers of Standard Webhooks" in lines
+        assert "their secret  whsec_d2hrX3NhbmRib3hfMQ==" in lines
 
     def test_are_looked_up_as_json(self, answered):
         done, request = answered("get", "e-1", "--json", document=self.ENDPOINT)

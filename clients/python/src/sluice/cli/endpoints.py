@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import base64
 import re
 from typing import Any
 
@@ -142,6 +143,7 @@ def _rotate(options: argparse.Namespace) -> int:
 
 
 def _show(endpoint: WebhookEndpoint | WebhookEndpointWithKey, options: argparse.Namespace) -> int:
+    key = getattr(endpoint, "hash_key", "")
     values = {
         "url": endpoint.url,
         "state": _state(endpoint),
@@ -149,11 +151,17 @@ def _show(endpoint: WebhookEndpoint | WebhookEndpointWithKey, options: argparse.
         "description": endpoint.description,
         "standard": "also the headers of Standard Webhooks" if endpoint.standard_webhooks else "",
         "version": endpoint.api_version,
-        "signing key": getattr(endpoint, "hash_key", ""),
+        "signing key": key,
+        "their secret": _standard_secret(key) if key and endpoint.standard_webhooks else "",
         "id": endpoint.id,
     }
     show(endpoint, options, lines=lambda: fields(values))
     return 0
+
+
+def _standard_secret(key: str) -> str:
+    """Return a signing key as libraries of Standard Webhooks take it."""
+    return f"whsec_{base64.b64encode(key.encode()).decode()}"
 
 
 def _state(endpoint: WebhookEndpoint | WebhookEndpointWithKey) -> str:
