@@ -3314,7 +3314,7 @@ export interface components {
              */
             event: components["schemas"]["EventName"];
             /**
-             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days, `test_failed` for a test event.
+             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it, disabled the endpoint for seven days or deleted it, `test_failed` for a test event.
              * @example waiting
              */
             state: components["schemas"]["EventState"];
@@ -3382,7 +3382,7 @@ export interface components {
              */
             event: components["schemas"]["EventName"];
             /**
-             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days, `test_failed` for a test event.
+             * @description `waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the last attempt, `skipped` if you unsubscribed from it, disabled the endpoint for seven days or deleted it, `test_failed` for a test event.
              * @example waiting
              */
             state: components["schemas"]["EventState"];

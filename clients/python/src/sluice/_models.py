@@ -727,8 +727,8 @@ class EventInDetail(Model):
 
     state: EventState
     """`waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the
-    last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days,
-    `test_failed` for a test event."""
+    last attempt, `skipped` if you unsubscribed from it, disabled the endpoint for seven days or
+    deleted it, `test_failed` for a test event."""
 
     created_at: str
     """When it happened."""
@@ -773,8 +773,8 @@ class EventRecord(Model):
 
     state: EventState
     """`waiting` for an attempt, `held` while the endpoint is disabled, `delivered`, `dead` after the
-    last attempt, `skipped` if you unsubscribed from it or disabled the endpoint for seven days,
-    `test_failed` for a test event."""
+    last attempt, `skipped` if you unsubscribed from it, disabled the endpoint for seven days or
+    deleted it, `test_failed` for a test event."""
 
     created_at: str
     """When it happened."""
