@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django import forms
@@ -13,18 +13,18 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from dashboard.memberships import Membership, members_page
+from dashboard.payments.customer_activity import activity_of
+from dashboard.payments.customer_ways import related_of, ways_of
 from dashboard.search.objects import KIND_OF
 from dashboard.search.queries import ids_for_list
 from dashboard.ui.addresses import encoded
 from dashboard.ui.lists.bounded_totals import Count
-from disputes.models import Dispute
 from kit.money.form_fields import PastedField
 from kit.money.money import money
 from merchants.models import Business
 from payments.models import Transaction
-from virtual_accounts.models import UnappliedMoney
 
-MOST, MOST_DISPUTES = 100, 20  # shown
+MOST, MOST_NAMES = 100, 3
 Status = Transaction.Status
 
 
@@ -42,13 +42,14 @@ def customer_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     wanted = form.cleaned_data if form.is_valid() else {}
     found = _payments_of(membership.business, **wanted)
     shown = found[:MOST]
-    undecided = UnappliedMoney.objects.open().filter(transfer__session__payment__in=shown)
     customer = next((each for each in shown if each.customer_name), shown[0] if shown else None)
     context = {
         "membership": membership,
         "payments": shown,
         "has_more": len(found) > MOST,
         "customer": customer,
+        "activity": activity_of(shown, query=request.GET) if shown else None,
+        "other_names": _other_names(shown, customer),
         "others": _others_with_email(membership.business, customer)
         if customer and wanted.get("reference")
         else None,
@@ -56,8 +57,8 @@ def customer_page(request: HttpRequest, membership: Membership) -> HttpResponse:
         "refunded": _sums((each.currency, each.amount_refunded) for each in shown if each.amount_refunded),
         "succeeded": sum(each.status == Status.SUCCESS for each in shown),
         "failed": sum(each.status == Status.FAILED for each in shown),
-        "disputes": _disputes_of(shown),
-        "undecided": list(undecided.select_related("transfer")) if shown else [],
+        "ways": ways_of(shown),
+        "related": related_of(shown),
     }
     return render(request, "dashboard/payments/customer.html", context)
 
@@ -73,7 +74,11 @@ def _payments_of(business: Business, *, reference: str = "", email: str = "") ->
         mine = mine.filter(~Q(customer_email=""), customer_email__iexact=email)
     else:
         return []
-    return list(mine.select_related("session__transfer").order_by("-id")[: MOST + 1])
+    return list(
+        mine.select_related("session__transfer", "session__account", "payment_link").order_by("-id")[
+            : MOST + 1
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +100,11 @@ def _others_with_email(business: Business, customer: Transaction) -> Others | No
     return Others(Count(number, is_exact=len(newest) <= MOST), address) if number else None
 
 
-def _disputes_of(payments: list[Transaction]) -> list[Dispute]:
-    """Return the newest disputes of payments. Payments without any cost no query."""
-    disputed = [each for each in payments if each.disputes_count]
-    found = Dispute.objects.filter(transaction__in=disputed).order_by("-id")
-    return list(found[:MOST_DISPUTES]) if disputed else []
+def _other_names(payments: Sequence[Transaction], customer: Transaction | None) -> list[str]:
+    """Return the names of a customer's payments other than the one that the page is titled with, newest first."""
+    names = dict.fromkeys(each.customer_name for each in payments if each.customer_name)
+    shown = customer.customer_name if customer else ""
+    return [name for name in names if name.casefold() != shown.casefold()][:MOST_NAMES]
 
 
 def _sums(amounts: Iterable[tuple[str, int]]) -> str:

@@ -90,6 +90,12 @@ def clock_time(at: datetime, beside: datetime) -> str:
 
 
 @register.filter
+def time_of_day(at: datetime) -> str:
+    """Show a time to the minute, below a heading that names its day."""
+    return _time(at, f"{timezone.localtime(at):%H:%M}")
+
+
+@register.filter
 def ago(at: datetime | None) -> str:
     """Show a time relative to now."""
     if at is None:
