@@ -13,6 +13,17 @@ BY_CODE = {
         "Your bank could not confirm that it is you. Try again, or use another card."
     ),
 }
+BY_THE_BANK = frozenset(
+    each.code
+    for each in (
+        outcomes.DO_NOT_HONOUR,
+        outcomes.LOST_CARD,
+        outcomes.STOLEN_CARD,
+        outcomes.NOT_SUFFICIENT_FUNDS,
+        outcomes.EXPIRED_CARD,
+        outcomes.SUSPECTED_FRAUD,
+    )
+)  # what others mean isn't known to be an answer of the bank
 DECLINED = "Your bank did not accept this payment. Use another card, or ask your bank."
 ENDED = "The last attempt was ended. Nothing was paid."
 MISMATCH = "Your money is not lost: ask the merchant."
@@ -30,7 +41,8 @@ def title_for_payer(failed: Transaction) -> str:
     """Return the heading above the reason, for a card."""
     if failed.session is not None or failed.response_code == outcomes.CANCELLED.code:
         return ""
-    return "The payment was not made"
+    is_by_the_bank = failed.response_code in BY_THE_BANK
+    return "Your bank declined this card" if is_by_the_bank else "The payment was not made"
 
 
 def fields_of(failed: Transaction) -> dict[str, str]:

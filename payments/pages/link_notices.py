@@ -14,6 +14,7 @@ from django.utils.timezone import localtime
 
 from kit.money.money import money, written
 from kit.text.phone_numbers import digits_of
+from merchants.models import Business
 from payments.models import PaymentLink, Transaction
 from payments.pages.ending import Ending
 from payments.services.checkouts import checkouts
@@ -101,10 +102,14 @@ def shown(link: PaymentLink) -> dict[str, Any]:
 
 def contacts_of(link: PaymentLink) -> Iterator[tuple[str, str]]:
     """Yield where payers ask the merchant: addresses with what is shown of them. Those of a link replace the business's."""
-    business = link.business
     if link.support_contact:
         yield "", link.support_contact
-        return
+    else:
+        yield from contacts_of_business(link.business)
+
+
+def contacts_of_business(business: Business) -> Iterator[tuple[str, str]]:
+    """Yield where payers ask a merchant: addresses with what is shown of them."""
     if business.support_email:
         yield f"mailto:{business.support_email}", business.support_email
     if business.support_phone:

@@ -149,6 +149,7 @@ def notice(
         "payments/notice.html",
         {
             "ending": ending,
+            "page": _page_of(request),
             "host": urlsplit(settings.PUBLIC_URL).netloc,
             "is_sandbox": settings.SANDBOX,
             **context,
@@ -158,6 +159,11 @@ def notice(
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)
     return response
+
+
+def _page_of(request: HttpRequest) -> str:
+    """Return the address of the page that a form belongs to: that of a link or checkout."""
+    return "/".join(request.path.split("/")[:3])
 
 
 def network(request: HttpRequest) -> str:

@@ -16,6 +16,7 @@ from kit.db import clock
 from merchants.people.access import Who, open_to
 from payments.models import Transaction
 from payments.pages.ending import Ending
+from payments.pages.link_notices import contacts_of_business
 from virtual_accounts.models import Session
 
 OVER = Ending(
@@ -70,6 +71,8 @@ def transfer_page(request: HttpRequest, payment_id: UUID) -> HttpResponse:
             "merchant": payment.business.name,
             "seconds_left": seconds_left,
             "ending": None if seconds_left else _ending(session),
+            "contacts": list(contacts_of_business(payment.business)),
+            "page": request.path,
             "is_sandbox": settings.SANDBOX,
         },
     )

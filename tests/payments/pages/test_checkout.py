@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from kit.banks import groups
-from merchants.models import Logo
+from merchants.models import Business, Logo
 from payments.metrics import CHECKOUT_REFUSALS
 from payments.models import Checkout, LinkDay, PaymentLink, Transaction
 from payments.pages import refused_forms
@@ -129,6 +129,26 @@ class TestLinkPage:
         assert answer.status_code == status
         assert said in words(answer)
         assert "Ada Books" in words(answer)
+
+    @pytest.mark.parametrize("contact", ["help@ada.example", ""])
+    def test_end_leads_to_the_merchant_or_back_to_the_page(self, api, payer, ada, contact):
+        link = make_link(api)
+        PaymentLink.objects.update(is_switched_off=True)
+        Business.objects.filter(pk=ada.business_id).update(support_email=contact)
+
+        page = payer.get(path(link)).content.decode()
+
+        way_out = f"mailto:{contact}" if contact else path(link)
+        assert f'<a class="pay__button pay__button--plain" href="{way_out}">' in page
+        assert ("Contact <bdi>" in page, ">Look again<" in page) == (bool(contact), not contact)
+
+    def test_end_of_a_form_leads_to_its_page(self, api, payer):
+        checkout = begin(payer, make_link(api))
+
+        answer = payer.post(f"{checkout}/card", headers={"Sec-Fetch-Site": "cross-site"})
+
+        assert answer.status_code == 403
+        assert f'<a class="pay__button pay__button--plain" href="{checkout}">' in answer.content.decode()
 
     def test_blocked_link_names_no_merchant(self, api, payer, ada, settings):
         link = make_link(api)
@@ -332,6 +352,14 @@ class TestCard:
                 f"https://shop.example/thanks?reference={payment.reference}&id={payment.pk}&status=success"
             )
 
+    def test_decline_blames_the_bank_only_if_the_bank_declined(self, api, payer):
+        address = begin(payer, make_link(api))
+        payer.post(f"{address}/card", card(DECLINED_CARD))
+
+        Transaction.objects.update(response_code="20030")  # also of payments that reached no bank
+
+        assert "The payment was not made" in words(payer.get(address))
+
     def test_challenge_returns_to_the_checkout(self, api, payer):
         link = make_link(api)
         address = begin(payer, link)
@@ -366,7 +394,7 @@ class TestCard:
         assert payer.post(f"{address}/card", card(DECLINED_CARD)).headers["Location"] == address
         text = words(payer.get(address))
 
-        assert "The payment was not made" in text
+        assert "Your bank declined this card" in text
         assert "Use another card" in text
         page = payer.get(address).content.decode()
         assert 'aria-invalid="true" aria-describedby="number-error"' in page

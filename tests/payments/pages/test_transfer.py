@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from kit.banks import groups
+from merchants.models import Business
 from tests import orders
 from virtual_accounts.models import Session
 
@@ -84,6 +85,7 @@ class TestAfterwards:
 
         assert "Payment received" in page
         assert "transfer.js" not in page
+        assert ">Look again</a>" in page
 
     def test_shows_that_another_amount_arrived(self, payer, payment, api):
         transfer(api, payment, 100_000)
@@ -99,6 +101,14 @@ class TestAfterwards:
         api.post(f"{ACCOUNTS}/{account['reference']}/deactivate")
 
         assert "This payment was cancelled" in shown(payer, payment)
+
+    @pytest.mark.parametrize("contact", ["help@ada.example", ""])
+    def test_leads_to_the_merchant_or_back_to_the_page(self, payer, payment, api, ada, contact):
+        Business.objects.filter(pk=ada.business_id).update(support_email=contact)
+        transfer(api, payment, 100_000)
+
+        way_out = f"mailto:{contact}" if contact else f"/pay/{payment['id']}"
+        assert f'<a class="pay__button pay__button--plain" href="{way_out}">' in shown(payer, payment)
 
 
 class TestUnknownPayment:
