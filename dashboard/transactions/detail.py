@@ -174,7 +174,13 @@ NEVER_EXPIRING = {Transaction.Awaiting.RAIL, Transaction.Awaiting.APPROVAL, Tran
 def _advice(transaction: Transaction) -> Advice | None:
     is_payment = transaction.request_type == Transaction.RequestType.PAYMENT
     is_failed = transaction.status == Transaction.Status.FAILED
-    return advice_on(transaction.response_code) if is_payment and is_failed else None
+    if not is_payment or not is_failed:
+        return None
+    return advice_on(
+        transaction.response_code,
+        gateway_code=transaction.full_gateway_code,
+        is_transfer=transaction.is_transfer_payment,
+    )
 
 
 def _sender(transaction: Transaction) -> Sender | None:
