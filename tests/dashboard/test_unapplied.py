@@ -82,6 +82,15 @@ class TestPage:
             is_first = page.index('value="return"') < page.index('value="credit"')
             assert is_first == (primary == "return")
 
+    @pytest.mark.parametrize(("amount", "is_short"), [(40_000, True), (60_000, False)])
+    def test_payment_offers_to_accept_only_a_short_amount(self, browser, ada, now, amount, is_short):
+        money = mismatched_money(business=ada.business, now=now, amount=amount)
+
+        page = browser.get(f"/dashboard/payments/{money.transfer.session.payment.pk}/").content.decode()
+
+        assert "Return the money to its sender, " in page
+        assert ("accept it for the order" in page) == is_short
+
     @pytest.mark.parametrize("form", [CREDIT, RETURN])
     def test_payment_asks_for_no_decision_once_there_is_one(self, browser, money, form):
         payment = money.transfer.session.payment
