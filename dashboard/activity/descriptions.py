@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from merchants.people.audit_values import shown, with_money
+from payments.models import Proposal
 
 FACTOR_NAMES = {
     "totp": "an authenticator app",
@@ -96,13 +97,16 @@ DESCRIPTIONS = {
     "dispute_report.assigned": "assigned the dispute {case_number} to the payment {payment}",
     "dispute_report.credited": "credited what the acquirer gave back of the dispute {case_number}",
     "dispute_report.dismissed": "dismissed the report of a dispute {case_number}",
+    "dispute.submitted": "submitted the answer to a dispute",
+    "dispute.closed": "submitted the answer to a dispute, which was closed at once",
+    "dispute.accepted": "accepted a dispute",
     "dispute.debited": "recorded that the acquirer has debited the dispute {case_number}",
     "unknown.resolved": "resolved the unknown outcome of {target} as {resolved_as}",
     "refund.account_given": "gave the provider the account of {account_name} for the refund {target}",
     "return.account_given": "gave the provider the account of {account_name} for the return {target}",
     "user.changed": "changed the rights of {target}",
     "group.changed": "changed the rights of the group {target}",
-    "proposal.opened": "proposed a decision ({action})",
+    "proposal.opened": "proposed to a second operator: {proposed}",
     "proposal.confirmed": "confirmed the proposal {target}",
     "proposal.declined": "declined the proposal {target}",
     "proposal.expired": "closed the expired proposal {target}",
@@ -183,9 +187,18 @@ COMPLETE = frozenset(
         "member.invited",
         "member.joined",
         "member.removed",
+        "sandbox.advanced",
         "webhook.endpoint_deleted",
     }
 )
+# Values that only programs read: identifiers, and amounts without their currency. The subject's page shows them to people.
+LEFT_OUT = {
+    "proposal.opened": {"action", "target", "parameters", "made_about", "evidence"},
+    "dispute.submitted": {"submit"},
+    "dispute.closed": {"submit"},
+    "dispute.accepted": {"accept"},
+}
+PROPOSED = dict(Proposal.Action.choices)
 
 
 class _Names(dict[str, str]):
@@ -209,12 +222,13 @@ def description(action: str, *, target: str, before: Mapping[str, Any], after: M
         words = action.replace(".", " ").replace("_", " ")
         return f"{words} ({target})" if target else words
     values = {name: shown(value) for name, value in {**before, **after}.items() if value != ""}
-    return pattern.format_map(
-        _Names(
-            values
-            | {"target": target, "factor": FACTOR_NAMES.get(target, target), "flow": target.replace("_", " ")}
-        )
-    )
+    derived = {
+        "target": target,
+        "factor": FACTOR_NAMES.get(target, target),
+        "flow": target.replace("_", " "),
+        "proposed": PROPOSED.get(values.get("action", ""), "a decision").lower(),
+    }
+    return pattern.format_map(_Names(values | derived))
 
 
 def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
@@ -229,5 +243,5 @@ def changes(action: str, *, before: Mapping[str, Any], after: Mapping[str, Any])
             shown(after.get(name)) or "none",
         )
         for name in {**before, **after}
-        if before.get(name) != after.get(name)
+        if before.get(name) != after.get(name) and name not in LEFT_OUT.get(action, ())
     ]

@@ -9,8 +9,10 @@ from uuid import UUID
 from django.db.models import Model
 from django.urls import reverse
 
+from disputes.models import Dispute
 from merchants.models import AuditEntry, Business
 from payments.models import Beneficiary, PaymentLink, SettlementBatch, Transaction
+from payout_batches.models import PayoutBatch
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 
 TRANSACTIONS = frozenset({"payment", "payout", "card_check", "unknown"})
@@ -21,11 +23,13 @@ BY_REFERENCE: Mapping[str, tuple[type[Model], str]] = {
     "virtual_account": (VirtualAccount, "dashboard-virtual-account"),
     "payment_link": (PaymentLink, "dashboard-payment-link"),
     "beneficiary": (Beneficiary, "dashboard-beneficiary"),
+    "payout_batch": (PayoutBatch, "dashboard-batch"),
 }
 # … or the id of one of these.
 BY_ID: Mapping[str, tuple[type[Model], str]] = {
     "settlement_batch": (SettlementBatch, "dashboard-settlement"),
     "unapplied": (UnappliedMoney, "dashboard-unapplied-item"),
+    "dispute": (Dispute, "dashboard-dispute"),
 }
 # These have a page for all.
 PAGES = {
@@ -35,6 +39,11 @@ PAGES = {
     "guest_link": "dashboard-guest-links",
     "member": "dashboard-team",
     "wallet": "dashboard-balance",
+    "journal": "dashboard-balance",
+    "payouts": "dashboard-payouts",
+    "payout_controls": "dashboard-payout-settings",
+    "settlement_account": "dashboard-settlement-account",
+    "settlement_payouts": "dashboard-settlement-account",
 }
 
 

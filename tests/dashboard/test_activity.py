@@ -13,8 +13,10 @@ from dashboard.activity.descriptions import DESCRIPTIONS
 from merchants.models import User
 from merchants.people import audit
 from merchants.people.audit import Actor
+from tests.batches import checked_batch
 from tests.dashboard.people import signed_in
 from tests.developer_site.test_pages import Audit
+from tests.disputed import disputed
 from tests.factories import MemberFactory, UserFactory
 from tests.journeys.service import PROJECT
 from tests.links import link_of
@@ -109,6 +111,40 @@ class TestPage:
 
         for address in (f"payment-links/{link.pk}", f"settlements/{batch.pk}", "team"):
             assert f'class="table__link" href="/dashboard/{address}/"' in shown
+
+    def test_leads_to_disputes_batches_and_settings(self, browser, ada, now):
+        dispute = disputed(captured_payment(business=ada.business, now=now))
+        batch = checked_batch(ada.business)
+        record_entry(ada.business, "dispute.submitted", target=str(dispute.pk))
+        record_entry(ada.business, "payout_batch.approved", target=batch.reference)
+        record_entry(ada.business, "payout_controls.changed")
+        record_entry(ada.business, "settlement_account.changed", target="NGN")
+
+        shown = page(browser)
+
+        for address in (
+            f"disputes/{dispute.pk}",
+            f"payouts/batches/{batch.pk}",
+            "settings/payouts",
+            "settings/settlement-account",
+        ):
+            assert f'class="table__link" href="/dashboard/{address}/"' in shown
+
+    def test_shows_no_identifiers_and_minor_units_of_decisions(self, browser, ada):
+        made_about = {"state": "approved", "gross": 50_000}
+        after = {"action": "release_batch", "target": "01a2", "amount": 49_500, "currency": "NGN"}
+        after |= {"parameters": {}, "made_about": made_about, "reason": "Today's release", "evidence": ""}
+        record_entry(ada.business, "proposal.opened", target="01a3", after=after)
+        record_entry(ada.business, "dispute.accepted", target="01a4", after={"accept": {"amount": 50_000}})
+        record_entry(ada.business, "sandbox.advanced", target="ref-1", after={"advanced": "dispute"})
+
+        shown = page(browser)
+
+        assert "Proposed to a second operator: release a settlement batch" in shown
+        assert "NGN 495.00" in shown
+        assert "Accepted a dispute" in shown
+        for hidden in ("50000", "release_batch", "01a2", "Made about", "Advanced: "):
+            assert hidden not in shown
 
     def test_names_the_new_webhook_url(self, browser, ada):
         record_entry(ada.business, "webhook.configured", after={"url": "https://shop.example/hooks"})
@@ -277,6 +313,7 @@ class TestDescriptions:
                 audited |= actions_in(ast.parse(path.read_text()))
 
         assert audited - set(DESCRIPTIONS) == set()
+        assert {f"dispute.{kind}" for kind in ("submitted", "closed", "accepted")} <= set(DESCRIPTIONS)
         assert "member.invited" in audited
 
 
