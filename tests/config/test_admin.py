@@ -353,6 +353,21 @@ class TestPages:
                 answer = staff.post(page(model, "delete", row.pk), {"post": "yes"})
                 assert answer.status_code == 403, label
 
+    def test_that_are_read_only_load_no_scripts_of_forms(self, staff, everything):
+        payment = Transaction.objects.first()
+
+        shown = staff.get(page(Transaction, "change", payment.pk)).content.decode()
+        batches = staff.get(page(SettlementBatch)).content.decode()
+
+        for script in ("jquery", "RelatedObjectLookups", "xregexp", "inlines", "prepopulate"):
+            assert script not in shown
+        assert "admin/js/actions" in batches  # selects all rows
+
+    def test_with_a_search_for_a_row_load_its_scripts(self, staff):
+        shown = staff.get(page(Entry, "add")).content.decode()
+
+        assert shown.index("jquery") < shown.index("admin/js/autocomplete")
+
     def test_show_no_secret(self, staff, everything, ada):
         account = VirtualAccount.objects.exclude(bvn_hash="").get()
         secrets = [ada.secret, KEY, account.bvn, account.bvn_hash, Checkout.objects.get().token]
