@@ -2,7 +2,7 @@
 
 const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
 const thisYear = new Date().getFullYear();
-const distances = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+let distances; // made when needed, which isn't at once: it takes long
 const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
 function moment(at) {
@@ -10,18 +10,17 @@ function moment(at) {
 }
 
 function distance(at) {
+  distances ??= new Intl.RelativeTimeFormat("en", { numeric: "always" });
   const seconds = Math.round((at - Date.now()) / 1000);
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || units.at(-1);
   return seconds ? distances.format(Math.trunc(seconds / size), unit) : "now";
 }
 
-function show(scope) {
-  for (const time of scope.querySelectorAll("time[data-shown]")) {
-    const at = new Date(time.dateTime);
-    time.textContent = time.dataset.shown === "minute" ? moment(at) : distance(at);
+function show(shown, text) {
+  for (const time of document.querySelectorAll(`time[data-shown="${shown}"]`)) {
+    time.textContent = text(new Date(time.dateTime));
   }
 }
 
-show(document);
-setInterval(() => document.hidden || show(document), 5000);
-document.addEventListener("htmx:afterSwap", () => show(document));
+show("minute", moment);
+setInterval(() => document.hidden || show("distance", distance), 5000);
