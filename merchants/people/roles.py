@@ -112,7 +112,7 @@ def actions_of(role: Role) -> str:
     """Return a description of what a role may do."""
     pages = "every page" if may(role, Permission.VIEW_INVOICES) else "every page except fee invoices"
     if role == Role.VIEWER:
-        return f"Can view {pages}, but not change anything."
+        return f"Can view {pages}, but not change anything. Suits customer support."
     viewing = (Permission.VIEW, Permission.VIEW_INVOICES)
     actions = [_ACTIONS[each] for each in Permission if role in GRANTS[each] and each not in viewing]
     if role == Role.OWNER:

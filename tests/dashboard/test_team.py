@@ -59,6 +59,9 @@ def audited():
 
 
 class TestInvitation:
+    def test_says_which_role_suits_customer_support(self, owner):
+        assert "not change anything. Suits customer support." in owner.get(INVITE).content.decode()
+
     def test_is_mailed_and_shown_once(self, owner, link, settings):
         shown = invite(owner)
         page = owner.get(TEAM).content.decode()
