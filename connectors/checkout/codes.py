@@ -15,6 +15,7 @@ that integrators have met. Which of ours a code is, is our judgement.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from payments.rules import outcomes
 from payments.rules.outcomes import DO_NOT_RETRY, RETRY, Outcome
@@ -126,6 +127,7 @@ def outcome_of(code: str, *, recommendation: str = "") -> Outcome:
     return replace(outcome, gateway_code=_CODE.sub("", code)[:LONGEST_CODE], advice=advice)
 
 
+@lru_cache(maxsize=64)
 def approved(code: str) -> Outcome:
     """Return the outcome of an approval, with their code as the gateway code."""
     return replace(outcomes.COMPLETED, gateway_code=_CODE.sub("", code)[:LONGEST_CODE])

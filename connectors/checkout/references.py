@@ -5,12 +5,14 @@
 """
 
 import base64
+from functools import lru_cache
 from uuid import UUID
 
 LENGTH = 26
 _PADDING = "=" * 6  # base 32 has groups of eight characters
 
 
+@lru_cache(maxsize=1024)  # an order asks for its own several times, and encoding is slow
 def reference_of(identifier: UUID) -> str:
     """Return the reference of a transaction or operation of ours."""
     return base64.b32encode(identifier.bytes).decode().rstrip("=")

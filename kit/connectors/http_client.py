@@ -4,8 +4,8 @@ The time-outs of `requests` apply to each step, so a slow drip of bytes or sever
 indefinitely. Here, each step on a connection takes at most what is left of its call. DNS lookups and connecting can't be
 limited as a whole, so they run in another thread: if it is too late then, nothing has been sent. Connections are kept.
 
-Requests go to the adapter of `requests` as they are. Its session would merge settings, cookies and proxies into each, which
-we don't have, and takes as much CPU time as sending it.
+`requests` opens and checks the connections. Its session and adapter would merge settings, cookies and proxies into each request,
+which we don't have, and take as much CPU time as sending it.
 """
 
 import socket
@@ -15,16 +15,14 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
-from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import ConnectTimeoutError
 from urllib3.util.ssl_ import create_urllib3_context
 
@@ -66,7 +64,7 @@ class HttpClient:
 
     def __init__(self, *, ca_file: str = "") -> None:
         self._slots = threading.Semaphore(MOST_CALLS)
-        self._adapter, self._ca_file = _Adapter(pool_maxsize=MOST_CALLS), ca_file
+        self._connections = _Connections(ca_file)
 
     def has_room(self) -> bool:
         """Return whether another call can be made now."""
@@ -86,7 +84,7 @@ class HttpClient:
             return self._exchange(request, timeout)
         except NoAnswer:
             raise
-        except (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError):
+        except (urllib3.exceptions.TimeoutError, TimeoutError):
             reason = "too late"
         except Exception as problem:  # noqa: BLE001  (every failure is no answer)
             # The name only: the message may have the address with its query.
@@ -96,24 +94,38 @@ class HttpClient:
         raise NoAnswer(reason)  # outside the handlers, which would attach the problem with its request
 
     def _exchange(self, request: HttpRequest, timeout: float) -> HttpAnswer:
-        sent, step = _prepared(request), (CONNECT_TIMEOUT, timeout)
-        with self._adapter.send(sent, stream=True, timeout=step, verify=self._ca_file or True) as response:
-            return HttpAnswer(response.status_code, response.headers, _body(response, request.largest_answer))
+        server, target = _parts(request.url)
+        response = self._connections.to(server).urlopen(
+            request.method,
+            target,
+            body=request.body or None,
+            headers={"Accept-Encoding": "identity", **request.headers},
+            timeout=urllib3.Timeout(connect=CONNECT_TIMEOUT, read=timeout),
+            retries=False,
+            redirect=False,
+            preload_content=False,
+            decode_content=False,
+        )
+        try:
+            return HttpAnswer(response.status, response.headers, _body(response, request.largest_answer))
+        finally:
+            response.close()  # the connection, too, unless the answer has been read to its end
+            response.release_conn()
 
 
-def _prepared(request: HttpRequest) -> requests.PreparedRequest:
-    prepared = requests.PreparedRequest()
-    prepared.method, prepared.url = request.method, request.url
-    prepared.headers = CaseInsensitiveDict({"Accept-Encoding": "identity", **request.headers})
-    if request.body:
-        prepared.body = request.body
-        prepared.headers["Content-Length"] = str(len(request.body))
-    return prepared
+def _parts(url: str) -> tuple[str, str]:
+    """Return the address of a server, and what it is asked for there.
+
+    >>> _parts("https://api.example.com:8443/payments?reference=A"), _parts("https://api.example.com")
+    (('https://api.example.com:8443', '/payments?reference=A'), ('https://api.example.com', '/'))
+    """
+    scheme, name, path, query, _ = urlsplit(url)
+    return f"{scheme}://{name}", f"{path or '/'}{'?' if query else ''}{query}"
 
 
-def _body(response: requests.Response, largest: int) -> bytes:
+def _body(response: urllib3.BaseHTTPResponse, largest: int) -> bytes:
     body = bytearray()
-    while piece := response.raw.read1(8192):
+    while piece := response.read1(8192):
         body += piece
         if len(body) > largest:
             raise NoAnswer("too long")
@@ -154,7 +166,24 @@ class _TlsSocket(_EndsWithCall, ssl.SSLSocket):
 
 
 class _Connection(HTTPConnection):
-    """A connection that is opened in another thread, so that its call can end meanwhile."""
+    """A connection that is opened in another thread, so that its call can end meanwhile. It sends a request in one piece.
+
+    `http.client` sends the body after the head: a packet or TLS record more, for which the server wakes up once more.
+    """
+
+    _held: list[bytes] | None = None  # of a request that isn't complete
+
+    def request(self, *arguments: Any, **options: Any) -> None:
+        self._held = []
+        super().request(*arguments, **options)
+        whole, self._held = b"".join(self._held), None
+        self.send(whole)
+
+    def send(self, data: Any) -> None:
+        if self._held is None:
+            super().send(data)
+        else:
+            self._held.append(data)
 
     def connect(self) -> None:
         thread = ThreadPoolExecutor(1, "http-connect")
@@ -185,28 +214,26 @@ class _TlsPool(HTTPSConnectionPool):
     ConnectionCls = _TlsConnection
 
 
-class _Adapter(HTTPAdapter):
-    """Answers with what `HttpAnswer` needs. `requests` would read cookies, encoding and history from each."""
+class _Connections(HTTPAdapter):
+    """The kept connections to each server. `requests` configures them and has the authorities that certificates are checked by."""
 
-    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
-        response = requests.Response()
-        response.status_code, response.headers, response.raw = resp.status, resp.headers, resp
-        return response
-
-    def get_connection_with_tls_context(
-        self, request: requests.PreparedRequest, verify: Any, *arguments: Any, **options: Any
-    ) -> ConnectionPool:
-        """Return the kept connections to a server. `requests` would look them up by all of its settings."""
-        server = urlsplit(request.url)[:2]
-        found = self._pools.get(server)
-        if found is None:
-            found = super().get_connection_with_tls_context(request, verify, *arguments, **options)
-            self._pools[server] = found
-        return found
+    def __init__(self, ca_file: str) -> None:
+        super().__init__(pool_maxsize=MOST_CALLS)
+        self._verify: str | bool = ca_file or True
+        self._pools: dict[str, HTTPConnectionPool] = {}
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         context = create_urllib3_context()
         context.sslsocket_class = _TlsSocket
         super().init_poolmanager(*arguments, **options, ssl_context=context)
-        self._pools: dict[Any, ConnectionPool] = {}
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+
+    def to(self, server: str) -> HTTPConnectionPool:
+        """Return the connections to the server with this address."""
+        found = self._pools.get(server)
+        if found is None:
+            request = requests.Request("GET", server).prepare()
+            found = cast("HTTPConnectionPool", self.get_connection_with_tls_context(request, self._verify))
+            self.cert_verify(found, server, self._verify, None)  # type: ignore[no-untyped-call]
+            self._pools[server] = found
+        return found
