@@ -16,6 +16,7 @@ from tests.factories import BusinessFactory
 from tests.webhooks import servers
 from tests.webhooks.rows import KEY, NOON, make_deliveries, make_endpoint
 from webhooks.models import Delivery, Endpoint
+from webhooks.signing import standard_secret
 
 STATES = Delivery.State
 URL = "https://hooks.shop.com/sluice"
@@ -164,6 +165,15 @@ class TestRotateHashKey:
         assert document["business"] == str(business.pk)
         assert document["hash_key"] not in {KEY, Endpoint.objects.get().hash_key}
         assert shown == f"New signing key (shown only once): {Endpoint.objects.get().hash_key}\n"
+
+    def test_prints_the_secret_for_libraries_of_an_endpoint_that_uses_them(self):
+        business = make_endpoint(standard_webhooks=True).business
+
+        document = json.loads(run("rotate_hash_key", "--business", business.name, "--json"))
+        shown = run("rotate_hash_key", "--business", business.name)
+
+        assert document["standard_webhooks_secret"] == standard_secret(document["hash_key"])
+        assert standard_secret(Endpoint.objects.get().hash_key) in shown
 
     def test_keeps_the_old_key_for_an_overlap(self):
         business = make_endpoint().business

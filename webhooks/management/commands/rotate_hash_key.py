@@ -12,6 +12,7 @@ from merchants.people.audit import Actor
 from webhooks import services
 from webhooks.management.endpoint_argument import add_endpoint_argument, chosen_endpoint
 from webhooks.models import Endpoint
+from webhooks.signing import standard_secret
 
 
 class Command(DocumentCommand):
@@ -55,6 +56,8 @@ class Command(DocumentCommand):
             "business": str(rotated.endpoint.business_id),
             "hash_key": rotated.new_hash_key,
         }
+        if rotated.new_hash_key and rotated.endpoint.standard_webhooks:
+            document["standard_webhooks_secret"] = standard_secret(rotated.new_hash_key)
         ends_at = rotated.endpoint.previous_key_ends_at
         if ends_at is not None:
             document["previous_key_ends_at"] = timestamp(ends_at)
@@ -62,5 +65,7 @@ class Command(DocumentCommand):
 
     def lines(self, document: Document) -> Iterable[str]:
         yield f"New signing key (shown only once): {document['hash_key']}"
+        if "standard_webhooks_secret" in document:
+            yield f"As libraries of Standard Webhooks take it: {document['standard_webhooks_secret']}"
         if "previous_key_ends_at" in document:
             yield f"The old key also signs until {document['previous_key_ends_at']}."
