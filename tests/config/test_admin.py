@@ -251,7 +251,7 @@ def late_charge(business, *, now):
         id=uuid.uuid4(), transaction=failed, opened_at=now, until=now + WATCHED_FOR, next_look_at=now
     )
     watch.save(force_insert=True)
-    watch.find_charge(10_051, now=now)
+    watch.find_charge("pay_1", 10_051, now=now)
     return watch
 
 
