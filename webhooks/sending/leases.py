@@ -5,7 +5,6 @@ PostgreSQL acquires a batch in one or two statements. SQLite, used by the sandbo
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ from django.db import connection, transaction
 from django.db.models import Window
 from django.db.models.functions import RowNumber
 
-from kit.db.encrypted_field import decrypt
 from webhooks.models import TRIES, Delivery, Endpoint, is_subscribed
 from webhooks.sending.concurrency import ALL_FREE, Key, Places, Share
 from webhooks.signing import keys_at
@@ -377,8 +375,8 @@ _READ_IN_INDEX_ORDER = "SET LOCAL enable_bitmapscan = off"
 # Select the rows that get a free place: first by the shares of their endpoints, then by the places of their business.
 # Where a business has several endpoints, its last place is for the oldest row of one without a request in flight. The
 # businesses that have several are found at once, by `further_endpoints`: PostgreSQL would expect a search for each row to
-# take so long that it plans the statement anew each time. Locking reads a row again, because it may have been leased since. Rows are looked up one by one, because a join may
-# read every due row.
+# take so long that it plans the statement anew each time. Locking reads a row again, because it may have been leased
+# since. Rows are looked up one by one, because a join may read every due row.
 _TAKE = f"""
 , free AS (
     SELECT * FROM unnest(
@@ -449,14 +447,14 @@ class Address(NamedTuple):
     business_id: UUID
     number: int
     url: str
+    subscribed_events: list[str]
     enabled: bool
+    hash_key: str
+    previous_hash_key: str | None
     previous_key_ends_at: datetime | None
     standard_webhooks: bool
     api_version: str
     made_by_api: bool
-    subscribed_events: list[str]
-    hash_key: str
-    previous_hash_key: str | None
 
     def is_subscribed_to(self, event: str) -> bool:
         return is_subscribed(self.subscribed_events, event)
@@ -467,35 +465,10 @@ def _endpoints_of(rows: Sequence[Row]) -> dict[Key, Address]:
     businesses = {row.business_id for row in rows}
     if not businesses:
         return {}
-    read = _addresses_of if connection.vendor == "postgresql" else _addresses_by_model
-    return {(address.business_id, address.number): address for address in read(businesses)}
-
-
-def _addresses_by_model(businesses: Iterable[UUID]) -> list[Address]:
     found = Endpoint.objects.live().filter(business__in=businesses).values_list(*Address.__annotations__)
-    return [Address(*values) for values in found]
-
-
-def _addresses_of(businesses: Iterable[UUID]) -> list[Address]:
-    """Read endpoints with a statement that stays prepared and isn't built anew for each batch."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ADDRESSES, [list(businesses)])
-        found = cursor.fetchall()
-    columns = (
-        [
-            *plain,
-            json.loads(events),  # noqa: TID251  (our own column)
-            decrypt(hash_key),
-            previous and decrypt(previous),
-        ]
-        for *plain, events, hash_key, previous in found
-    )
-    return [Address(*values) for values in columns]
-
-
-_ADDRESSES = f"""
-SELECT {", ".join(Address.__annotations__)} FROM webhooks_endpoint
-WHERE business_id = ANY(%s) AND deleted_at IS NULL"""  # noqa: S608  (our own column names)
+    return {
+        (address.business_id, address.number): address for address in (Address(*values) for values in found)
+    }
 
 
 def _is_wanted(row: Row, endpoint: Address) -> bool:
