@@ -1,6 +1,6 @@
 """Payouts that a provider gives back after their success. It announces that by an event, and only a query says that it is so.
 
-A known outcome is never queried again by itself, so the event has a question written among those to the provider
+Re-query leaves a known outcome alone, so the event writes a question to the provider
 (`virtual_accounts.services.provider_messages`). A refund by bank transfer is given back in the same way.
 """
 
