@@ -101,9 +101,8 @@ def configured_bank_for(business: Business) -> PayoutBank:
 
 
 def sends_payouts(business: Business) -> bool:
-    """Return whether a business has a bank for payouts, whether or not it can be reached. Usually without a query."""
-    is_general = bool(settings.PAYOUT_BANK) and "payouts" not in settings.RAILS_NOT_USED
-    return is_general or bool(_bank_name(business.pk))
+    """Return whether a business has a bank for payouts, whether or not it can be reached."""
+    return bool(_bank_name(business.pk))
 
 
 def bank_for_return(business: Business, transfer: Transfer | None) -> PayoutBank:
