@@ -652,7 +652,7 @@ class TestBounds:
             exam_runner.send(requests, listener.url, answers, progress=lambda _: None, seconds=0.5)
 
         assert time.monotonic() - started < 5
-        assert 1 <= len(answers) < 4
+        assert len(answers) < 4
         assert not has_passed(judge(requests, answers, is_over=True))
 
     def test_a_blocked_address_is_not_called(self, settings):
