@@ -191,20 +191,28 @@ class Endpoint(models.Model):
         Business, on_delete=models.CASCADE, related_name="webhook_endpoints", db_index=False
     )
     number = models.IntegerField(default=FIRST, db_default=FIRST)  # within the business, never used again
-    url = CheckedURLField(max_length=2048)
+    url = CheckedURLField("URL", max_length=2048)
     subscribed_events = models.JSONField(
         help_text=f"Names of events, or categories: {', '.join(Category.values)}."
     )
     description = FreeTextField(max_length=255, blank=True, default="", db_default="")
     standard_webhooks = models.BooleanField(default=False, db_default=False)
     api_version = models.CharField(
-        max_length=10, default=versions.NEWEST, db_default=versions.FIRST, validators=[versions.validate]
+        "API version",
+        max_length=10,
+        default=versions.NEWEST,
+        db_default=versions.FIRST,
+        validators=[versions.validate],
     )
-    made_by_api = models.BooleanField(default=False, db_default=False)  # its requests name their version
+    made_by_api = models.BooleanField(
+        "made by the API", default=False, db_default=False
+    )  # its requests name their version
     enabled = models.BooleanField(default=True)
     hash_key = EncryptedTextField()
     created_at = models.DateTimeField()
-    url_changed_at = models.DateTimeField(null=True, blank=True)  # earlier attempts say nothing about the URL
+    url_changed_at = models.DateTimeField(
+        "URL changed at", null=True, blank=True
+    )  # earlier attempts say nothing about the URL
     key_made_at = models.DateTimeField()
     # The key before the last rotation, which signs beside the new one until then.
     previous_hash_key = EncryptedTextField(null=True, blank=True)

@@ -133,7 +133,7 @@ class TransactionAdmin(AskingAdmin):
         ),
         "Order": (
             "business", "reference", "request_type", "method", "purpose", "narration", "payment_link", "checkout",
-            "metadata", "shown_redirect_url",
+            "metadata", "shown_redirect",
         ),
     }  # fmt: skip
     list_display = (
@@ -186,7 +186,7 @@ class TransactionAdmin(AskingAdmin):
         "name of the business."
     )
     exclude = ("fingerprint", "card_number_hash", "response_summary", "fee_rule", "redirect_url")
-    readonly_fields = ("outcome", "agreed_fee", "shown_redirect_url")
+    readonly_fields = ("outcome", "agreed_fee", "shown_redirect")
     inlines = (TransitionInline, OperationInline)
 
     @admin.display(description="result")
@@ -197,6 +197,10 @@ class TransactionAdmin(AskingAdmin):
     @admin.display(description="outcome")
     def outcome(self, transaction: Transaction) -> str:
         return transaction.outcome_text
+
+    @admin.display(description="redirect URL")
+    def shown_redirect(self, transaction: Transaction) -> str:
+        return transaction.shown_redirect_url
 
     @admin.display(description="fee rule")
     def agreed_fee(self, transaction: Transaction) -> str:

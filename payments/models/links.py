@@ -88,7 +88,7 @@ class PaymentLink(models.Model):
     transfer_window = models.PositiveIntegerField()  # seconds
     max_uses = models.PositiveIntegerField(null=True, blank=True)  # null: no limit
     expires_at = models.DateTimeField(null=True, blank=True)
-    redirect_url = models.CharField(max_length=2048, blank=True)
+    redirect_url = models.CharField("redirect URL", max_length=2048, blank=True)
 
     customer_reference = models.CharField(max_length=100, blank=True)
     customer_email = models.CharField(max_length=254, blank=True)

@@ -199,7 +199,9 @@ class Transaction(models.Model):
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.PENDING)
     awaiting = models.CharField(max_length=8, choices=Awaiting.choices, blank=True, default=Awaiting.RAIL)
     refund_status = models.CharField(max_length=20, choices=RefundStatus.choices, default=RefundStatus.NONE)
-    settle_status = models.CharField(max_length=9, choices=SettleStatus.choices, blank=True, default="")
+    settle_status = models.CharField(
+        "settlement", max_length=9, choices=SettleStatus.choices, blank=True, default=""
+    )
     response_code = models.CharField(max_length=5, default=PROCESSING.code)
     response_summary = FreeTextField(max_length=255, default=PROCESSING.summary)
 
@@ -227,8 +229,8 @@ class Transaction(models.Model):
     # What the merchant said about it, each empty if it didn't. `redirect_url` of cards only.
     narration = FreeTextField(max_length=255, blank=True)
     metadata = models.JSONField(null=True, blank=True)  # the merchant's own keys; null: none were sent
-    payment_ip = models.GenericIPAddressField(null=True, blank=True)
-    redirect_url = models.CharField(max_length=2048, blank=True)
+    payment_ip = models.GenericIPAddressField("IP address of the payer", null=True, blank=True)
+    redirect_url = models.CharField("redirect URL", max_length=2048, blank=True)
     customer_name = FreeTextField(max_length=255, blank=True)
     customer_email = models.CharField(max_length=254, blank=True)
     customer_reference = models.CharField(max_length=100, blank=True)
@@ -251,8 +253,8 @@ class Transaction(models.Model):
     )
 
     card_brand = models.CharField(max_length=10, blank=True)
-    card_bin = models.CharField(max_length=6, blank=True)
-    card_last4 = models.CharField(max_length=4, blank=True)
+    card_bin = models.CharField("BIN of the card", max_length=6, blank=True)
+    card_last4 = models.CharField("last digits of the card", max_length=4, blank=True)
     card_expiry_month = models.CharField(max_length=2, blank=True)
     card_expiry_year = models.CharField(max_length=4, blank=True)
 

@@ -92,7 +92,7 @@ class VirtualAccount(models.Model):
     bvn_hash = models.CharField(
         max_length=64, blank=True
     )  # keyed hash, to find other accounts of the same person
-    bvn_last4 = models.CharField(max_length=4, blank=True)
+    bvn_last4 = models.CharField("last digits of the BVN", max_length=4, blank=True)
 
     created_at = models.DateTimeField()
     deactivated_at = models.DateTimeField(null=True, blank=True)
