@@ -219,8 +219,8 @@ def _with_addresses(rows: Sequence[Row]) -> list[Addressed]:
     live = Endpoint.objects.live().filter(business__in={row.business_id for row in rows})
     further = Counter(live.filter(number__gt=Endpoint.FIRST, enabled=True).values_list("business", flat=True))
     addresses = {
-        (business, number): Address(*values, further=further[business])
-        for business, number, *values in live.values_list("business", "number", *ADDRESS_COLUMNS)
+        (business, number): Address(*[*columns, further[business]])
+        for business, number, *columns in live.values_list("business", "number", *ADDRESS_COLUMNS)
     }
     return [(row, addresses.get(row.endpoint)) for row in rows]
 
@@ -358,10 +358,8 @@ def _execute_take(
 
 def _addressed(values: Sequence[Any]) -> Addressed:
     """Return a row that PostgreSQL joined with its endpoint."""
-    row, (url, events, enabled, key, previous_key, *others) = (
-        Row(*values[: len(COLUMNS)]),
-        values[len(COLUMNS) :],
-    )
+    row = Row(*values[: len(COLUMNS)])
+    url, events, enabled, key, previous_key, *others = values[len(COLUMNS) :]
     if url is None:
         return row, None
     subscribed = json.loads(events)  # noqa: TID251  (our own column)
