@@ -211,7 +211,7 @@ def create_after_migrate(app: AppConfig, rules: Iterable[TriggerRule]) -> None:
 
     def drop_triggers(using: str, plan: Sequence[Any], **_: Any) -> None:
         if plan and connections[using].vendor == "sqlite":
-            _drop_all(connections[using])
+            drop_all(connections[using])
 
     def create_triggers(using: str, **_: Any) -> None:
         create_missing(rules, connections[using])
@@ -221,7 +221,8 @@ def create_after_migrate(app: AppConfig, rules: Iterable[TriggerRule]) -> None:
     post_migrate.connect(create_triggers, sender=app, weak=False)
 
 
-def _drop_all(connection: BaseDatabaseWrapper) -> None:
+def drop_all(connection: BaseDatabaseWrapper) -> None:
+    """Drop the triggers of a database of SQLite."""
     names = _existing(connection)
     with connection.cursor() as cursor:
         for name in names:
