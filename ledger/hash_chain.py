@@ -1,7 +1,7 @@
 """Hash chain of an account's postings: each hash covers the posting and the hash of the previous one.
 
 Editing, removing or inserting a past posting would require rewriting every later one and the account's row.
-`check_ledger` recomputes all hashes. `posting` implements the same rule in SQL.
+`check_ledger` recomputes all hashes. `posting` and `invariants` implement the same rule in SQL.
 
 >>> from datetime import UTC, datetime
 >>> from uuid import UUID

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Max
 
 from kit.db.prepared_statements import insert
 from kit.text.masking import mask_card_numbers
@@ -96,11 +97,11 @@ class Booking:
         return hash_chain.entry_text(kind=self.kind, cause=self.cause, at=self.at, note=self.note)
 
     def _write_rows(self) -> bool:
-        """Write the postings and then the entry. A trigger on the entry checks that they balance."""
+        """Write the postings and then the entry, on SQLite. A trigger on the entry checks that they balance."""
         if Entry.objects.filter(kind=self.kind, cause=self.cause).exists():
             return False
         entry = Entry(
-            id=_next_entry_id(),
+            id=1 + (Entry.objects.aggregate(last=Max("pk"))["last"] or 0),  # there is no other writer
             kind=self.kind,
             cause=self.cause,
             business_id=self.business_id,
@@ -150,13 +151,6 @@ def _posting(account: Account, entry_id: int, amount: int, entry: str) -> Postin
         previous_hash=previous,
         hash=account.hash,
     )
-
-
-def _next_entry_id() -> int:
-    """Return the id of the next entry. SQLite only, where there is no other writer."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT coalesce(max(id), 0) + 1 FROM ledger_entry")
-        return int(cursor.fetchone()[0])
 
 
 def entry_if(row: str) -> str:

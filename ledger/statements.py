@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
-from django.db.models import BigIntegerField, Q, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from kit.db.binary_search import last_number, last_numbers
+from kit.db.binary_search import last_number, last_number_of_row, last_numbers
 from ledger.models import Account, Posting
 from merchants.models import Business
 
@@ -157,10 +155,11 @@ def with_balance_before(accounts: QuerySet[Account], moment: datetime) -> QueryS
 
     For a page that reads the accounts anyway, it saves the two queries of `levels_before`.
     """
+    condition = _POSTING.format(account="ledger_account.id", condition=_BEFORE)
     at = connection.ops.adapt_datetimefield_value(moment)
-    condition = _POSTING.format(account="ledger_account.id", condition="entry.at < %s")
-    sql = _BALANCE_BEFORE.format(is_booked_before=condition)
-    columns = {"balance_before": RawSQL(sql, [at], output_field=BigIntegerField())}  # noqa: S611  (SQL of ours)
+    position = last_number_of_row(condition, [at], largest="ledger_account.sequence")
+    posting = Posting.objects.filter(account=OuterRef("pk"), sequence=position)
+    columns = {"balance_before": Subquery(posting.values("balance_after"))}
     return accounts.annotate(**columns)
 
 
@@ -190,7 +189,7 @@ def _balance_at(account: Account, sequence: int) -> int:
 def _last_before_in(searches: Sequence[tuple[Account, datetime]]) -> list[int]:
     """Return the position of the last posting of each account before a moment, or 0, with one query."""
     return last_numbers(
-        _POSTING.format(account="%s", condition="entry.at < %s"),
+        _POSTING.format(account="%s", condition=_BEFORE),
         [
             ((account.pk, connection.ops.adapt_datetimefield_value(moment)), account.sequence)
             for account, moment in searches
@@ -199,32 +198,13 @@ def _last_before_in(searches: Sequence[tuple[Account, datetime]]) -> list[int]:
 
 
 def _last_up_to_id(account: Account, posting_id: int) -> int:
-    return _last(account, "posting.id <= %s", posting_id)
-
-
-def _last(account: Account, condition: str, limit: Any) -> int:
-    """Return the position of the last posting that meets a condition, or 0."""
-    return last_number(
-        _POSTING.format(account="%s", condition=condition), [account.pk, limit], largest=account.sequence
-    )
+    """Return the position of the last posting up to an id, or 0."""
+    condition = _POSTING.format(account="%s", condition="posting.id <= %s")
+    return last_number(condition, [account.pk, posting_id], largest=account.sequence)
 
 
 _POSTING = """EXISTS (
     SELECT 1 FROM ledger_posting posting JOIN ledger_entry entry ON entry.id = posting.entry_id
     WHERE posting.account_id = {account} AND posting.sequence = found + step AND {condition}
 )"""
-# The search of `kit.db.binary_search` for each row of accounts, and the balance at the position that it finds.
-_BALANCE_BEFORE = """
-WITH RECURSIVE search (step, found) AS (
-    SELECT CAST(1099511627776 AS bigint), CAST(0 AS bigint)
-    UNION ALL
-    SELECT step / 2, CASE
-        WHEN found + step <= ledger_account.sequence
-            AND {is_booked_before}
-        THEN found + step ELSE found END
-    FROM search WHERE step >= 1
-)
-SELECT posting.balance_after FROM search
-JOIN ledger_posting posting ON posting.account_id = ledger_account.id AND posting.sequence = search.found
-WHERE search.step = 0
-"""
+_BEFORE = "entry.at < %s"

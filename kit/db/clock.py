@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from django.db import connection
 from django.utils import timezone
 
 from kit.db import postgresql
@@ -30,11 +29,9 @@ def database_now() -> datetime:
 def now() -> datetime:
     """Return the database's time, usually without a query, for the start of requests and tasks.
 
-    Each process measures the offset between the database's clock and its own steady clock every 5 seconds. The
-    host's wall clock isn't used.
+    Each process measures the offset between the database's clock and its own steady clock every 5 seconds. With
+    PostgreSQL, the host's wall clock isn't used.
     """
-    if connection.vendor != "postgresql":
-        return timezone.now()
     return _estimate.now()
 
 

@@ -8,7 +8,7 @@ key. They read and write through the models' fields. Everything else uses the OR
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -101,27 +101,11 @@ class Lookup(Generic[M]):
 
     def find(self, *values: Any) -> M | None:
         """Return the row, or None."""
-        found = self._rows(values)
+        found = self.find_all(*values)
         return found[0] if found else None
 
     def find_all(self, *values: Any) -> list[M]:
         """Return the rows, in no order."""
-        return self._rows(values)
-
-    def find_if(self, row: str, parameters: Sequence[Any], *values: Any) -> tuple[bool, M | None]:
-        """Find a row by a statement that begins with a common table expression, `beside`, of one row or none.
-
-        Return whether that has a row, and what was found then. PostgreSQL only, and without locks and `joined`.
-        """
-        statement, keys, parts = self._statement_beside
-        with connection.cursor() as cursor:
-            cursor.execute(f"WITH beside AS ({row}) {statement}", [*parameters, *_prepared(keys, values)])
-            found = cursor.fetchone()
-        if found is None:
-            return False, None
-        return True, None if found[0] is None else self._read(found[1:], parts)
-
-    def _rows(self, values: Iterable[Any]) -> list[M]:
         statement, keys, parts = self._statement
         with connection.cursor() as cursor:
             cursor.execute(statement, _prepared(keys, values))
@@ -132,15 +116,6 @@ class Lookup(Generic[M]):
         for name, other in zip(self._joined, others, strict=True):
             setattr(main, name, other)
         return cast("M", main)
-
-    @cached_property
-    def _statement_beside(self) -> tuple[str, list[Converter | None], list[_Part]]:
-        """The same as `_statement` for `find_if`. Its first column is null if nothing was found."""
-        table, primary_key = _table(self._model), _column(self._model._meta.pk)
-        statement, keys, parts = self._statement
-        selected, conditions = statement.removeprefix("SELECT ").split(f" FROM {table} WHERE ")
-        joined = f"beside LEFT JOIN {table} ON {conditions}"
-        return f"SELECT {table}.{primary_key}, {selected} FROM {joined}", keys, parts
 
     @cached_property
     def _statement(self) -> tuple[str, list[Converter | None], list[_Part]]:

@@ -211,7 +211,7 @@ def create_after_migrate(app: AppConfig, rules: Iterable[TriggerRule]) -> None:
 
     def drop_triggers(using: str, plan: Sequence[Any], **_: Any) -> None:
         if plan and connections[using].vendor == "sqlite":
-            _drop_all(connections[using])
+            drop_all(connections[using])
 
     def create_triggers(using: str, **_: Any) -> None:
         create_missing(rules, connections[using])
@@ -221,7 +221,8 @@ def create_after_migrate(app: AppConfig, rules: Iterable[TriggerRule]) -> None:
     post_migrate.connect(create_triggers, sender=app, weak=False)
 
 
-def _drop_all(connection: BaseDatabaseWrapper) -> None:
+def drop_all(connection: BaseDatabaseWrapper) -> None:
+    """Drop the triggers of a database of SQLite."""
     names = _existing(connection)
     with connection.cursor() as cursor:
         for name in names:
@@ -257,15 +258,6 @@ _EXISTING = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
 }
 
-# Django's introspection would parse the statement that created a table of SQLite.
-_COLUMNS = {
-    "postgresql": (
-        "SELECT attname::text FROM pg_attribute"
-        " WHERE attrelid = to_regclass(quote_ident(%s)) AND attnum > 0 AND NOT attisdropped"
-    ),
-    "sqlite": "SELECT name FROM pragma_table_info(%s)",
-}
-
 
 def _existing(connection: BaseDatabaseWrapper) -> set[str]:
     with connection.cursor() as cursor:
@@ -280,6 +272,8 @@ def _has_columns(rule: TriggerRule, connection: BaseDatabaseWrapper) -> bool:
         return True
     named = {getattr(rule, "column", ""), *getattr(rule, "columns", ())} - {""}
     with connection.cursor() as cursor:
-        cursor.execute(_COLUMNS[connection.vendor], [table])
-        columns = {name for (name,) in cursor.fetchall()}
-    return bool(columns) and columns >= named
+        if table not in connection.introspection.table_names(cursor):
+            return False
+        # Django's introspection of columns would parse the statement that created a table of SQLite.
+        cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)} LIMIT 0")  # noqa: S608  (a table of ours)
+        return {name for name, *_ in cursor.description} >= named

@@ -1,19 +1,14 @@
 """What the middleware and the API note on a request."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
 
 from kit.api.fields.strict_fields import RequestSerializer, instance_of, read_request
-from kit.db.prepared_statements import Lookup
 from merchants.models import ApiKey, Business
 from merchants.models import ApiRequest as LoggedRequest
-
-M = TypeVar("M", bound=Model)
 
 ObjectKind = LoggedRequest.ObjectKind
 
@@ -26,16 +21,6 @@ class NamedObject(NamedTuple):
     reference: str = ""  # the merchant's; empty if the object has none
 
 
-class LookedUp(NamedTuple):
-    """What a view looks up first: a row of the business, by a part of the path.
-
-    A view that has it as its attribute `looked_up` gets the row from `found_for`.
-    """
-
-    lookup: Lookup[Any]  # by business and one more column
-    part: str  # the name of the part of the path that has its value
-
-
 class ApiRequest(HttpRequest):
     """A request with the attributes that are noted on it. Django creates plain requests; this is only their type."""
 
@@ -45,7 +30,6 @@ class ApiRequest(HttpRequest):
     rate_limit: dict[str, str]  # headers of the response
     named_object: NamedObject
     is_left_out_of_log: bool  # unless it is refused
-    found: Model | None  # what authentication found with the nonce, if the view declares `looked_up`
 
 
 def noted_on(request: Request) -> ApiRequest:
@@ -84,9 +68,3 @@ def leave_out_of_log(request: Request) -> None:
 def note_object(request: Request, kind: str, object_id: UUID, reference: str = "") -> None:
     """Note the object of a request, for the request log. A later object replaces an earlier one."""
     noted_on(request).named_object = NamedObject(kind, object_id, reference)
-
-
-def found_for(request: Request, find: Callable[[], M | None]) -> M | None:
-    """Return what the view looks up. `find` is called where authentication didn't find it with the nonce."""
-    noted = noted_on(request)
-    return cast("M | None", noted.found) if hasattr(noted, "found") else find()

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework import status
@@ -18,7 +17,7 @@ from rest_framework.request import Request
 from kit.api.errors import Problem
 from kit.text.masking import mask_target
 from merchants.api import nonces, signature_mistakes, signing
-from merchants.api.api_requests import LookedUp, noted_on
+from merchants.api.api_requests import noted_on
 from merchants.api.key_cache import key_cache
 from merchants.api.signature_mistakes import Signed
 from merchants.api.signed_headers import HEADERS, form_error
@@ -83,7 +82,7 @@ class SignedRequest(BaseAuthentication):
             cached is not None
             and is_right
             and _is_in_time(signed.timestamp)
-            and _use(request, cached, signed, now)
+            and _use(cached, signed.nonce, now)
         ):
             return _accepted(request, cached)
         # The key is not cached, or the request is invalid. From here on, only the database counts.
@@ -97,7 +96,7 @@ class SignedRequest(BaseAuthentication):
             raise out_of_range(signed.timestamp)
         if not is_right:
             raise InvalidSignature(**(_explained(request, api_key, signed) if settings.SANDBOX else {}))
-        if not _use(request, api_key, signed, now):
+        if not _use(api_key, signed.nonce, now):
             raise NonceReused
         return _accepted(request, api_key)
 
@@ -224,24 +223,11 @@ def out_of_range(timestamp: str, *, header: str = "X-Timestamp") -> TimestampOut
     )
 
 
-def _use(request: Request, api_key: ApiKey, signed: _SignedText, now: datetime) -> bool:
+def _use(api_key: ApiKey, nonce: str, now: datetime) -> bool:
     """Record the nonce if it is new and the key is still valid."""
-    if not _record(request, api_key, signed.nonce, now):
+    if not nonces.use(nonce, api_key=api_key, now=now):
         return False
     if api_key.last_used_at is None:  # the first use is recorded at once, later ones by the request log
         ApiKey.objects.filter(pk=api_key.pk).update(last_used_at=now)
         api_key.last_used_at = now
     return True
-
-
-def _record(request: Request, api_key: ApiKey, nonce: str, now: datetime) -> bool:
-    """Record the nonce, and find what the view looks up: a lookup's two statements in one round trip (decision 0010)."""
-    context = request.parser_context or {}
-    wanted: LookedUp | None = getattr(context.get("view"), "looked_up", None)
-    if wanted is None or connection.vendor != "postgresql":
-        return nonces.use(nonce, api_key=api_key, now=now)
-    values = api_key.business_id, context["kwargs"][wanted.part]
-    is_new, found = nonces.use_and_find(nonce, wanted.lookup, *values, api_key=api_key, now=now)
-    if is_new:
-        noted_on(request).found = found
-    return is_new

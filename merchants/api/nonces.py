@@ -2,16 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
 
 from kit.db.batched_purge import PIECE
-from kit.db.prepared_statements import Lookup
 from merchants.models import ApiKey, Nonce
-
-M = TypeVar("M", bound=models.Model)
 
 _USE = """
     INSERT INTO merchants_nonce (api_key_id, nonce, used_at)
@@ -32,27 +28,13 @@ def use(nonce: str, *, api_key: ApiKey, now: datetime) -> bool:
 
     The key must be usable (`ApiKey.is_usable`) and have the same access as the given one.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_statement(), _parameters(nonce, api_key, now))
-        return int(cursor.rowcount) == 1
-
-
-def use_and_find(
-    nonce: str, lookup: Lookup[M], *values: Any, api_key: ApiKey, now: datetime
-) -> tuple[bool, M | None]:
-    """Record a nonce as `use` does, and find a row if that is the first use. PostgreSQL only, in one round trip."""
-    return lookup.find_if(f"{_statement()} RETURNING 1", _parameters(nonce, api_key, now), *values)
-
-
-def _parameters(nonce: str, api_key: ApiKey, now: datetime) -> list[Any]:
-    moment = connection.ops.adapt_datetimefield_value(now)
-    return [nonce, moment, api_key.pk, str(api_key.access), moment]
-
-
-def _statement() -> str:
     # Within a database transaction, the setting would apply to the commit of all that the transaction writes.
     is_own_transaction = not connection.in_atomic_block
-    return _USE_ASYNCHRONOUSLY if connection.vendor == "postgresql" and is_own_transaction else _USE
+    statement = _USE_ASYNCHRONOUSLY if connection.vendor == "postgresql" and is_own_transaction else _USE
+    moment = connection.ops.adapt_datetimefield_value(now)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [nonce, moment, api_key.pk, str(api_key.access), moment])
+        return int(cursor.rowcount) == 1
 
 
 def old_nonces(*, now: datetime) -> models.QuerySet[Nonce]:

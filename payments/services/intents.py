@@ -175,7 +175,7 @@ def lock_of_sessions(sessions: list[Session]) -> list[Transaction]:
 
 def find_of(business: Business, reference: str) -> Transaction | None:
     """Return the business's transaction with this reference, or None."""
-    found = BY_REFERENCE.find(business.pk, reference)
+    found = _BY_REFERENCE.find(business.pk, reference)
     if found is not None:
         found.business = business
     return found
@@ -190,7 +190,7 @@ def _existing(found: Transaction | None) -> Transaction:
 _BY_ID = Lookup(Transaction, "id", joined=("business",))
 _LOCKED_BY_ID = Lookup(Transaction, "id", joined=("business",), lock=True)
 _LOCKED_BY_SESSION = Lookup(Transaction, "session", joined=("business",), lock=True)
-BY_REFERENCE = Lookup(Transaction, "business", "reference")
+_BY_REFERENCE = Lookup(Transaction, "business", "reference")
 
 
 def authorisation_ends(now: datetime) -> datetime:

@@ -11,10 +11,8 @@ from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed, done_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import (
-    LookedUp,
     body_of,
     business_of,
-    found_for,
     key_of,
     note_object,
     read_body,
@@ -27,7 +25,7 @@ from payments.api.serializers import CancelSerializer, CaptureSerializer, VoidSe
 from payments.models import Transaction
 from payments.services import cancellations
 from payments.services.cards import captures
-from payments.services.intents import BY_REFERENCE, find_of
+from payments.services.intents import find_of
 from payments.services.payouts.makers import Maker
 
 CREATE_PAYMENT = any_of(
@@ -85,8 +83,6 @@ class PaymentsView(APIView):
 
 
 class PaymentView(APIView):
-    looked_up = LookedUp(BY_REFERENCE, part="reference")
-
     @operation("getPayment", ok(answers.PAYMENT, "The transaction's current state."))
     def get(self, request: Request, reference: str) -> Response:
         """Look up a payment, a payout or a card check.
@@ -151,11 +147,9 @@ class CancelView(APIView):
 
 def find_payment(request: Request, reference: str) -> Transaction:
     """Return the caller's transaction. Returns 404 for transactions of other businesses."""
-    business = business_of(request)
-    transaction = found_for(request, lambda: find_of(business, reference))
+    transaction = find_of(business_of(request), reference)
     if transaction is None:
         raise NotFound
-    transaction.business = business
     _note(request, transaction)
     return transaction
 

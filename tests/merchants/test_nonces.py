@@ -4,9 +4,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from kit.db.prepared_statements import Lookup
 from merchants.api import nonces
-from merchants.models import ApiKey, Business, Nonce
+from merchants.models import ApiKey, Nonce
 from tests.factories import BusinessFactory
 
 pytestmark = [
@@ -56,19 +55,6 @@ def use(nonce):
 def test_is_asynchronous(committed):
     use("nonce-of-sixteen-1")
 
-    assert committed() == [("merchants_nonce", "off")]
-
-
-def test_is_asynchronous_beside_a_lookup(committed):
-    key = ApiKey.objects.get()
-    by_name = Lookup(Business, "name")
-
-    used = [
-        nonces.use_and_find("nonce-of-sixteen-1", by_name, key.business.name, api_key=key, now=timezone.now())
-        for _ in range(2)
-    ]
-
-    assert used == [(True, key.business), (False, None)]
     assert committed() == [("merchants_nonce", "off")]
 
 

@@ -37,11 +37,7 @@ MIGRATES = 7_303_014  # the advisory lock of the process that migrates
 # The last commit that has the migrations which each app's `0001_initial` replaces.
 BEFORE_SQUASH = "c061737e"
 # That commit can't alter SQLite's tables while triggers refer to them. It creates them anew afterwards.
-DROP_TRIGGERS = (
-    "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); "
-    'names = db.execute("SELECT name FROM sqlite_master WHERE type = ?", ["trigger"]).fetchall(); '
-    '[db.execute("DROP TRIGGER " + name) for (name,) in names]'
-)
+DROP_TRIGGERS = "from django.db import connection; from kit.db.triggers import drop_all; drop_all(connection)"
 
 SHARED_SESSION = (
     "A migration needs a session of its own, and DATABASE_POOLING=transaction says that sessions are shared. Nothing was"
@@ -113,8 +109,7 @@ def _commands_before_squash(connection: BaseDatabaseWrapper) -> Iterator[str]:
     if (settings.BASE_DIR / ".env").exists():
         yield f"cp .env {folder}/"
     if connection.vendor == "sqlite":
-        database = shlex.quote(str(connection.settings_dict["NAME"]))
-        yield f".venv/bin/python -c {shlex.quote(DROP_TRIGGERS)} {database}"
+        yield f".venv/bin/python manage.py shell --no-imports -c {shlex.quote(DROP_TRIGGERS)}"
     data = f"SANDBOX_DATA={shlex.quote(str(settings.SANDBOX_FOLDER.path))} " if settings.SANDBOX else ""
     yield f"(cd {folder} && {data}.venv/bin/python manage.py migrate)"
 

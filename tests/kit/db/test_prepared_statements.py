@@ -4,11 +4,9 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.db.models import Model
 
 from kit.db.prepared_statements import Lookup, insert_if_absent
-from merchants.models import Business
 from payments.identifiers import new_id
 from payments.models import Transaction
 from payments.models.transactions import SET_LATER
@@ -82,26 +80,3 @@ class TestLookup:
         }
         assert {one.business for one in found} == {business}
         assert by_business.find_all(uuid4()) == []
-
-
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="A statement of PostgreSQL.")
-class TestFindIf:
-    NAMED = Lookup(Business, "name")
-
-    @pytest.mark.parametrize(
-        ("beside", "name", "found"),
-        [
-            (True, "Ada Books", (True, "Ada Books")),
-            (True, "Bisi Foods", (True, None)),
-            (False, "Ada Books", (False, None)),
-        ],
-    )
-    def test_finds_a_row_if_the_other_statement_returns_one(
-        self, *, beside: bool, name: str, found: tuple[bool, str | None]
-    ) -> None:
-        business = BusinessFactory(name="Ada Books")
-
-        has_row, row = self.NAMED.find_if("SELECT 1 WHERE %s", [beside], name)
-
-        assert (has_row, row and row.name) == found
-        assert row is None or columns_of(row) == columns_of(business)
