@@ -12,7 +12,7 @@ from django.conf import settings
 
 from benchmarks.figures import Figure
 from benchmarks.list_parts import client_with_a_payment
-from connectors.checkout.simulator.settings import Identity
+from connectors.checkout.simulator.control.settings import Identity
 from kit.free_ports import free_port
 from tests import orders
 from tests.clients import InProcessClient
@@ -25,7 +25,7 @@ GOOD_CARD = "4242424242424242"
 
 def cards(_url: str, options: argparse.Namespace) -> Iterator[Figure]:
     # Payments would otherwise wait for tokens, because a process alone has a quarter of the limit.
-    unlimited = patch.multiple("connectors.checkout.client", CALLS_PER_SECOND=10**6, BURST=10**6)
+    unlimited = patch.multiple("connectors.checkout.api.client", CALLS_PER_SECOND=10**6, BURST=10**6)
     with _simulated_checkout() as address, unlimited:
         identity = Identity()
         settings.CHECKOUT_URL, settings.CHECKOUT_SECRET_KEY = address, identity.secret_key

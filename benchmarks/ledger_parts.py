@@ -16,7 +16,7 @@ from psycopg import Connection
 from benchmarks.copies import copy_of
 from benchmarks.figures import Figure
 from benchmarks.pgbench import BOOKING, choosing, pgbench_rate
-from ledger.account_ids import account_ids
+from ledger.booking.account_ids import account_ids
 from ledger.invariants import check
 from ledger.models import Entry
 from ledger.services import Booking, Kind, book

@@ -14,8 +14,8 @@ from kit.files.tables import csv_lines
 from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import SettlementBatch, Transaction
-from payments.rules.business_days import business_day
-from payments.services.settlement import batch_decisions, batch_statements, batch_transitions
+from payments.rules.settlement.business_days import business_day
+from payments.services.settlement.batches import batch_decisions, batch_statements, batch_transitions
 from tests.transactions import captured_payment
 
 

@@ -9,7 +9,8 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         # Registering checks needs the app registry.
-        from config import celery, lock_timeout  # noqa: F401, PLC0415
+        from config import celery  # noqa: F401, PLC0415
         from config.checks import startup  # noqa: F401, PLC0415
+        from config.database import lock_timeout  # noqa: PLC0415
 
         request_started.connect(lock_timeout.settle)

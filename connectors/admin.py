@@ -23,7 +23,7 @@ from merchants.admin import ReadOnlyAdmin, by_id, in_each_business
 from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, two_lines
 from merchants.people.request_actors import person_acting
-from payments.admin.transactions import TransactionAdmin
+from payments.admin.transactions.transactions import TransactionAdmin
 from payments.models import Transaction
 
 MAY_PROCESS = "connectors.change_providerevent"

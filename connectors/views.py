@@ -12,7 +12,7 @@ from connectors.services import event_storage
 from connectors.services.event_storage import Received
 from connectors.signatures import require_signature
 from kit.api.errors import Problem
-from kit.api.lenient_json import lenient_object
+from kit.api.json.lenient_json import lenient_object
 from kit.db import clock
 from merchants.people.access import Who, open_to
 from payments.bank_notifications.fields import AnyAccept

@@ -29,7 +29,7 @@ from merchants.models import Business, Member, User
 from merchants.people import roles
 from merchants.people.access import AccessRule, Limit, Who, attach
 from merchants.people.roles import Permission
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 from payments.services.rails import rail_choices
 
 SELECTED = "dashboard.business"  # key in the session

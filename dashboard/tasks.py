@@ -8,7 +8,7 @@ from dashboard.disputes import mail as dispute_mail
 from dashboard.payouts import approval_mail
 from dashboard.search import indexer
 from dashboard.success_rates import fall_mail
-from dashboard.webhooks import outage_mail
+from dashboard.webhooks.endpoints import outage_mail
 from kit.db import clock
 
 

@@ -14,8 +14,8 @@ from django.db.models import F, Q
 from kit.db.card_number_fields import FreeTextField
 from merchants.models import Business
 from payments.models import Transaction
-from payments.models.transactions import LONGEST_ACCOUNT
-from payments.rules.dispute_words import (
+from payments.models.transactions.transactions import LONGEST_ACCOUNT
+from payments.rules.words.dispute_words import (
     LONGEST_CASE_NUMBER,
     LONGEST_TEXT,
     OPEN,

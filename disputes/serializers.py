@@ -1,9 +1,9 @@
 """Requests of the disputes API, validated field by field."""
 
-from disputes.services.packet import PARTS
+from disputes.services.answers.packet import PARTS
 from kit.api.fields.strict_fields import Amount, Choice, FreeText, Items, Moment, Reference, RequestSerializer
-from payments.dispute_representation import DISPUTE
-from payments.rules.dispute_words import LONGEST_TEXT, EvidenceKind, Stage, Status
+from payments.representation.disputes import DISPUTE
+from payments.rules.words.dispute_words import LONGEST_TEXT, EvidenceKind, Stage, Status
 
 
 class DisputeFilterSerializer(RequestSerializer):

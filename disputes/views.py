@@ -22,7 +22,7 @@ from disputes.serializers import (
     FileKindSerializer,
     SubmitSerializer,
 )
-from disputes.services import answers, evidence
+from disputes.services.answers import answers, evidence
 from kit.api.errors import Problem
 from kit.api.fields.field_errors import InvalidFields, unknown_fields
 from kit.api.fields.strict_fields import RequestSerializer
@@ -34,14 +34,14 @@ from kit.db import clock
 from kit.time.timestamps import until_inclusive
 from merchants.api.api_requests import ObjectKind, business_of, note_object, read_body
 from merchants.people.request_actors import key_acting
-from payments.dispute_representation import (
+from payments.representation.disputes import (
     DISPUTE,
     DISPUTES_PAGE,
     EVIDENCE,
     represent_dispute,
     represent_evidence,
 )
-from payments.rules.dispute_words import OPEN
+from payments.rules.words.dispute_words import OPEN
 
 ADDED: Responses = {status.HTTP_201_CREATED: Success(EVIDENCE, "The item.")}
 

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 
 from kit.db.triggers import create_after_migrate
-from ledger.triggers import TRIGGERS
+from ledger.booking.triggers import TRIGGERS
 
 
 class LedgerConfig(AppConfig):

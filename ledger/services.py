@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.db.models import Sum
 
-from ledger.account_ids import account_ids
+from ledger.booking.account_ids import account_ids
+from ledger.booking.posting import LARGEST_ENTRY, Booking, Kind, Unbalanced, entry_if, lock_accounts
 from ledger.models import Account, Entry, Posting
-from ledger.posting import LARGEST_ENTRY, Booking, Kind, Unbalanced, entry_if, lock_accounts
 from merchants.models import Business
 
 __all__ = [

@@ -17,7 +17,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from kit.db.binary_search import last_number, last_number_of_row, last_numbers
+from kit.db.rows.binary_search import last_number, last_number_of_row, last_numbers
 from ledger.models import Account, Posting
 from merchants.models import Business
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from kit.terminal.terminal import TerminalCommand
-from merchants.businesses import UnknownBusiness, find_business
+from merchants.businesses.businesses import UnknownBusiness, find_business
 from merchants.models import Business
 
 Document = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import TypeVar
 from django.db import connection
 from django.db.models import Max, Model, QuerySet
 
-from kit.db.binary_search import last_number
+from kit.db.rows.binary_search import last_number
 from merchants.models import Business
 
 M = TypeVar("M", bound=Model)

@@ -23,7 +23,7 @@ from redis import Redis
 from redis.connection import parse_url
 from redis.exceptions import RedisError
 
-from config.migration_state import unapplied_migrations
+from config.database.migration_state import unapplied_migrations
 from config.models import LATE_AFTER, last_beat
 from config.version import VERSION
 from connectors.registry import EXAMINATIONS

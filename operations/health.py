@@ -15,7 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from redis import Redis
 from redis.exceptions import RedisError
 
-from config.migration_state import unapplied_migrations
+from config.database.migration_state import unapplied_migrations
 from config.models import LATE_AFTER, last_beat
 from config.version import VERSION
 from merchants.people.access import Limit, Who, open_to, public_page

@@ -14,7 +14,7 @@ from kit.db.triggers import (
     Transitions,
     create_after_migrate,
 )
-from payments.rules.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
+from payments.rules.settlement.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 
 TRIGGERS = (
     AppendOnly("payments_accountdeclaration"),

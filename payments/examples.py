@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 from django.utils.module_loading import import_string
 
 from kit.api.fields.answer_fields import Answer
-from payments import representation as shown
-from payments.dispute_representation import DISPUTE as DISPUTE_ANSWER
-from payments.dispute_representation import EVIDENCE
+from payments.representation import payments as shown
+from payments.representation.disputes import DISPUTE as DISPUTE_ANSWER
+from payments.representation.disputes import EVIDENCE
 from payments.rules import outcomes
 from payments.rules.outcomes import Outcome
 from payments.rules.sandbox_triggers import SMALLEST_TRIGGERING_AMOUNT, TEST_CARDS, Special

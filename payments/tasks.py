@@ -3,20 +3,16 @@
 from celery import shared_task
 
 from kit.db import clock
-from payments.services import expiry, return_matching
-from payments.services.payouts import payout_settings, waiting_payouts
+from payments.services import return_matching
+from payments.services.payouts.controls import payout_settings, waiting_payouts
 from payments.services.rails import requery, watch_looks
 from payments.services.reconciliation import breaks, provider_statements
 from payments.services.replays import idempotency
 from payments.services.reporting import daily_totals, fee_invoices
-from payments.services.settlement import (
-    batch_transitions,
-    debts,
-    payout_endings,
-    reserves,
-    settlement_accounts,
-    settlement_payouts,
-)
+from payments.services.settlement import debts, reserves
+from payments.services.settlement.batches import batch_transitions
+from payments.services.settlement.payouts import payout_endings, settlement_accounts, settlement_payouts
+from payments.services.transactions import expiry
 from payments.services.transfers import account_provider_calls
 
 

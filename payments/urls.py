@@ -3,15 +3,13 @@
 from django.urls import path
 
 from payments.bank_notifications import views as bank_notifications
-from payments.pages import challenge, challenge_return, checkout, transfer
-from payments.pages.link import link_page
+from payments.pages import checkout, transfer
+from payments.pages.challenges import challenge, challenge_return
+from payments.pages.links.link import link_page
 from payments.views import (
     banks,
     beneficiaries,
     capabilities,
-    events,
-    exams,
-    listeners,
     payment_links,
     payments,
     refunds,
@@ -20,8 +18,8 @@ from payments.views import (
     unapplied_transfers,
     virtual_accounts,
     wallet,
-    webhook_endpoints,
 )
+from payments.views.webhooks import events, exams, listeners, webhook_endpoints
 
 urlpatterns = [
     path("api/payments", payments.PaymentsView.as_view(), name="payments"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Subquery
 
-from payments.services.payouts import payout_limits
+from payments.services.payouts.controls import payout_limits
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 
 Account = tuple[str, str]  # its bank and number

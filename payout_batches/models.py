@@ -56,7 +56,7 @@ class PayoutBatch(models.Model):
     retry_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="retries")
     root_reference = models.CharField(max_length=100)
     created_by = models.CharField(max_length=254)
-    # Who made it and may not approve it (`payments.services.payouts.makers`).
+    # Who made it and may not approve it (`payments.services.payouts.controls.makers`).
     maker = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     key = models.ForeignKey(ApiKey, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     # Where the business wants them: the approval by other members, and the question to its server.

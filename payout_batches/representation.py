@@ -25,7 +25,7 @@ from kit.api.fields.answer_fields import (
     page_of,
 )
 from payments.models import Transaction
-from payments.representation import PAYMENT
+from payments.representation.payments import PAYMENT
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.transitions import ITEM_NAMES
 from virtual_accounts.representation import ACCOUNT_NUMBER

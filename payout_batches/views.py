@@ -13,7 +13,7 @@ from kit.db import clock
 from merchants.api.api_requests import business_of, key_of, read_body
 from merchants.people.request_actors import key_acting
 from payments.api.serializers import VoidSerializer
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls.makers import Maker
 from payout_batches import representation as answers
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch

@@ -5,7 +5,7 @@ from django.utils import timezone
 from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import PayoutControls
-from payments.services.payouts.makers import NO_MAKER
+from payments.services.payouts.controls.makers import NO_MAKER
 from payout_batches.models import PayoutBatch
 from payout_batches.serializers import PayoutBatchSerializer
 from payout_batches.services import batches, checks, sending

@@ -27,12 +27,12 @@ from merchants.api.request_log import FailedCalls, RequestLog, request_log
 from merchants.models import ApiKey
 from merchants.people.access import rule_of
 from operations.health import readiness
-from payments.services import accepted_operations
 from payments.services.fee_rules import cached_rules
 from payments.services.rails import requery, watch_looks
 from payments.services.rails.declared_accounts import cached_declarations
 from payments.services.rails.rail_choices import cached_choices
 from payments.services.rails.rail_queries.rail_blocks import cached_blocks
+from payments.services.transactions import accepted_operations
 from payments.trace_numbers import trace_numbers
 from tests import committed_rows, database_copies, redis_databases
 from tests.clients import Credentials, InProcessClient

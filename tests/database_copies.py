@@ -25,7 +25,7 @@ def fingerprint() -> str:
         "*/apps.py",
         "*/triggers.py",
         "kit/db/*.py",
-        "config/new_database.py",
+        "config/database/new_database.py",
         "payments/rules/*.py",
     )
     files = [file for pattern in patterns for file in PROJECT.glob(pattern)]

@@ -8,11 +8,13 @@ from django.utils import timezone
 
 from disputes.models import Dispute, DisputeEvidence, DisputeReport
 from disputes.rules.report_format import COLUMNS
-from disputes.services import clock, evidence, intake
-from disputes.services.reports import ReportedCase
+from disputes.services import clock
+from disputes.services.answers import evidence
+from disputes.services.reports import intake
+from disputes.services.reports.reports import ReportedCase
 from merchants.people.audit import Actor
 from payments.models import Transaction
-from payments.rules.dispute_words import Reason, Stage, Status
+from payments.rules.words.dispute_words import Reason, Stage, Status
 from tests.refunds import pay
 from tests.uploads import PDF, PNG
 

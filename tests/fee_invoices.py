@@ -6,7 +6,7 @@ from typing import Any
 from merchants.models import Business
 from payments.identifiers import new_id
 from payments.models import FeeInvoice
-from payments.rules import business_days
+from payments.rules.settlement import business_days
 from payments.services.reporting import fee_invoices
 from tests.settling import today
 

@@ -9,7 +9,8 @@ from ledger.services import Kind
 from merchants.models import Business
 from payments.models import Journal, Transaction
 from payments.services.journals.drafts import Draft, Leg
-from payments.services.staff import journal_actions, staff_actions
+from payments.services.staff import staff_actions
+from payments.services.staff.actions import journal_actions
 from tests.wallets import STAFF
 
 

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from merchants.people.audit import Actor
 from payments.models import SettlementBatch
-from payments.rules import business_days
-from payments.services.settlement import batch_decisions, batches
+from payments.rules.settlement import business_days
+from payments.services.settlement.batches import batch_decisions, batches
 
 STAFF = Actor(name="staff@example.com")
 

@@ -10,8 +10,8 @@ from merchants.models import Business
 from payments.api import request_types
 from payments.models import Challenge, Transaction
 from payments.rails.protocol import ActionKind
-from payments.services import expiry
 from payments.services.cards import challenges
+from payments.services.transactions import expiry
 from tests import orders
 
 

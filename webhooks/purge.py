@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from kit.db.batched_purge import purge_in_order
+from kit.db.rows.batched_purge import purge_in_order
 from webhooks.models import FINISHED, Attempt, Delivery, DeliveryQuerySet
 
 PIECE = 1_000  # deliveries, each with a few attempts

@@ -15,11 +15,11 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from config import lock_timeout
+from config.database import lock_timeout
 from config.errors.error_codes import ERROR_CODES
 from config.logging.request_metrics import PROBLEMS_SENT
 from kit.api.errors import Problem
-from kit.api.json_answers import json_answer
+from kit.api.json.json_answers import json_answer
 from kit.connectors.connectors import NotSupported
 from kit.text.exception_summaries import summary_of
 from kit.text.masking import mask_card_numbers

@@ -99,7 +99,7 @@ def refusal(code: str) -> tuple[str, list[tuple[str, str]], bytes]:
     """Return the status line's text, headers and body of the problem with a code."""
     from config.errors.problems import CONTENT_TYPE, problem  # noqa: PLC0415
     from config.logging.request_metrics import PROBLEMS_SENT  # noqa: PLC0415  (it needs the models, as the next one does)
-    from kit.api.json_answers import json_answer  # noqa: PLC0415
+    from kit.api.json.json_answers import json_answer  # noqa: PLC0415
 
     PROBLEMS_SENT.labels(code).inc()
     request_id = uuid.uuid4().hex

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from connectors.checkout.simulator.control.settings import Identity
 from connectors.checkout.simulator.server import CheckoutServer
-from connectors.checkout.simulator.settings import Identity
 from connectors.checkout.simulator.simulator import Simulator as SimulatedCheckout
 from connectors.paystack.simulator.integration import Settings as PaystackSettings
 from connectors.paystack.simulator.server import Server as PaystackServer

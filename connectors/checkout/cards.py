@@ -15,8 +15,9 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from connectors.checkout import answers, codes, hosted_pages, payments, request_bodies, reversals
-from connectors.checkout.client import (
+from connectors.checkout import hosted_pages, payments, reversals
+from connectors.checkout.api import answers, codes, request_bodies
+from connectors.checkout.api.client import (
     Access,
     CheckoutClient,
     Deadline,

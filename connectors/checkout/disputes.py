@@ -12,17 +12,17 @@ from typing import Any, cast
 from uuid import uuid4
 
 from connectors.checkout import payments
-from connectors.checkout.answers import payment_id
+from connectors.checkout.api.answers import payment_id
+from connectors.checkout.api.client import Deadline, NotFound, Refused
+from connectors.checkout.api.references import id_of
 from connectors.checkout.cards import CheckoutAcquirer
-from connectors.checkout.client import Deadline, NotFound, Refused
-from connectors.checkout.references import id_of
 from disputes.rails.protocol import Answer, AnswerRefused, Case, File, FileLimits, NoSuchCase, UnreadableCase
-from disputes.services.reports import ReportedCase
+from disputes.services.reports.reports import ReportedCase
 from kit.text.display_names import identifier_text
 from kit.time.timestamps import parsed_moment
 from payments.rails import configured_acquirer
 from payments.rails.protocol import AnswerLost
-from payments.rules.dispute_words import Reason, Stage, Status
+from payments.rules.words.dispute_words import Reason, Stage, Status
 
 Document = dict[str, Any]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import structlog
 
-from connectors.checkout import answers
-from connectors.checkout.client import CheckoutClient, Deadline, NotFound
-from connectors.checkout.references import reference_of
+from connectors.checkout.api import answers
+from connectors.checkout.api.client import CheckoutClient, Deadline, NotFound
+from connectors.checkout.api.references import reference_of
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import (
     ActionKind,

@@ -3,9 +3,9 @@
 from typing import Any
 from uuid import UUID
 
-from connectors.checkout.answers import payment_id
-from connectors.checkout.client import CheckoutClient, Deadline, NotFound
-from connectors.checkout.references import reference_of
+from connectors.checkout.api.answers import payment_id
+from connectors.checkout.api.client import CheckoutClient, Deadline, NotFound
+from connectors.checkout.api.references import reference_of
 from payments.rails.protocol import AnswerLost
 
 Document = dict[str, Any]

@@ -22,9 +22,9 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from cash.models import BankAccount
 from cash.services.repeated_settlements import PAID_OUT, first_late_day, settlements_told
 from cash.statement_files import InvalidFile, Parsed, ParsedLine, of_day
+from connectors.checkout.api.client import NotFound
+from connectors.checkout.api.references import id_of
 from connectors.checkout.cards import CheckoutAcquirer
-from connectors.checkout.client import NotFound
-from connectors.checkout.references import id_of
 from kit.files import bounded_json
 from kit.money.money import decimals_of
 from kit.text.display_names import identifier_text

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from connectors.checkout.references import id_of
+from connectors.checkout.api.references import id_of
 from connectors.protocol import Document, Effect, text_at
 
 EVENT_ID = re.compile(r"evt_[0-9a-z]{20,40}\Z")

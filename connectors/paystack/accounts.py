@@ -12,8 +12,8 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 
-from connectors.paystack import codes
-from connectors.paystack.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api import codes
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
 from kit import banks
 from kit.text.display_names import identifier_text, printable_line
 from kit.time.timestamps import parsed_moment, timestamp

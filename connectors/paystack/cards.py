@@ -16,8 +16,9 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from connectors.paystack import card_codes, charges, codes, refunds
-from connectors.paystack.client import Deadline, PaystackClient, Refused
+from connectors.paystack import charges, refunds
+from connectors.paystack.api import card_codes, codes
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
 from kit.connectors.connector_metrics import RAIL_DIFFERENCES
 from kit.db import clock
 from kit.text.display_names import identifier_text

@@ -14,13 +14,13 @@ from uuid import UUID
 
 from django.conf import settings
 
-from connectors.paystack.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
 from disputes.rails.protocol import Answer, AnswerRefused, Case, File, FileLimits, NoSuchCase, UnreadableCase
-from disputes.services.reports import ReportedCase
+from disputes.services.reports.reports import ReportedCase
 from kit.text.display_names import identifier_text
 from kit.time.timestamps import parsed_moment
 from payments.rails.protocol import AnswerLost
-from payments.rules.dispute_words import Reason, Stage, Status
+from payments.rules.words.dispute_words import Reason, Stage, Status
 
 Document = dict[str, Any]
 

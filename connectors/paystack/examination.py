@@ -7,8 +7,8 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from connectors.paystack import bank_codes, codes
-from connectors.paystack.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api import bank_codes, codes
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
 from kit.connectors.remarks import Remark
 from kit.money.money import money
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited

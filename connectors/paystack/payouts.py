@@ -12,10 +12,10 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from connectors.paystack import codes
-from connectors.paystack.bank_codes import BankList
-from connectors.paystack.client import Deadline, PaystackClient, Refused
-from connectors.paystack.refusal_counter import RefusalCounter
+from connectors.paystack.api import codes
+from connectors.paystack.api.bank_codes import BankList
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.refusal_counter import RefusalCounter
 from kit.connectors.capabilities import Capabilities
 from kit.connectors.connector_metrics import RAIL_DIFFERENCES
 from kit.db import clock

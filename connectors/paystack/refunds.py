@@ -12,8 +12,8 @@ from uuid import UUID
 
 import structlog
 
-from connectors.paystack import bank_codes, codes
-from connectors.paystack.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api import bank_codes, codes
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost, NotReceived, OperationOrder, RailAnswer
 from payments.rules import outcomes

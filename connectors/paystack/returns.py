@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from connectors.paystack import refunds
-from connectors.paystack.client import Deadline, PaystackClient
+from connectors.paystack.api.client import Deadline, PaystackClient
 from kit.connectors.capabilities import Capabilities
 from payments.rails.protocol import AnswerLost, OperationOrder, PayoutOrder, RailAnswer
 from payments.rules import outcomes

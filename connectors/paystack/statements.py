@@ -15,7 +15,7 @@ from django.conf import settings
 from cash.models import BankAccount
 from cash.services.repeated_settlements import PAID_OUT, first_late_day, references_told, settlements_told
 from cash.statement_files import InvalidFile, NotYet, Parsed, ParsedLine, of_day
-from connectors.paystack.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
 from kit.files import bounded_json
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost

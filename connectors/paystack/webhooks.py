@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 
 from connectors.paystack.accounts import account_of_email
-from connectors.paystack.codes import TO_ACCOUNT, TO_SESSION
+from connectors.paystack.api.codes import TO_ACCOUNT, TO_SESSION
 from connectors.protocol import Document, Effect, text_at
 
 OWN_REFERENCE = re.compile(r"[0-9a-f]{32}\Z")

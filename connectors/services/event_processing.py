@@ -30,7 +30,7 @@ from kit.files import bounded_json
 from kit.money.money import money
 from kit.text.exception_summaries import summary_of
 from payments.models import CardOperation, Challenge, Transaction
-from payments.rules.dispute_words import LONGEST_CASE_NUMBER
+from payments.rules.words.dispute_words import LONGEST_CASE_NUMBER
 from payments.services import watches
 from payments.services.cards import challenges
 from payments.services.payouts import reversed_payouts

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from connectors.models import ProviderEvent, ProviderEventQuerySet
-from kit.db.batched_purge import purge_in_order
+from kit.db.rows.batched_purge import purge_in_order
 
 RETENTION = timedelta(days=90)  # providers repeat for three days at most
 

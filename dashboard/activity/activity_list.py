@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 
-from dashboard.ui.chips import ChipSpec
-from dashboard.ui.field_choices import set_choices
+from dashboard.ui.components.chips import ChipSpec
+from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.list_filters import PeriodFilter
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from dashboard.ui.charts import BOX, DAY, Label, days_text, labels, percent, size_of, spans
+from dashboard.ui.components.charts import BOX, DAY, Label, days_text, labels, percent, size_of, spans
 from kit.money.money import MINUS, compact, money
 
 SHOWN, SHORTEST, LONGEST = 30, 7, 366  # days

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard.balance.balance_chart import ChartPeriod
-from dashboard.ui.charts import DAY
+from dashboard.ui.components.charts import DAY
 from kit.time.time_zones import day_begins
 from ledger.models import Account
 from ledger.statements import AccountStatement, Level, levels_before

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dashboard.balance.balance_chart import ChartPeriod
 from dashboard.balance.history import History, history_of
-from dashboard.ui.chips import ChipSpec
+from dashboard.ui.components.chips import ChipSpec
 from dashboard.ui.lists.amount_filters import AmountFilter
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Max, Q
 from django.urls import reverse
 
-from dashboard.ui.charts import DAY
+from dashboard.ui.components.charts import DAY
 from kit.money.money import approximate
 from merchants.models import Business
 from payments.models import ReserveHold, SettlementBatch, Transaction

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from dashboard.ui.figures import NO_PAST, Change, Figure, change_of_level
+from dashboard.ui.components.figures import NO_PAST, Change, Figure, change_of_level
 from kit.money.money import figures, money
 from ledger.models import Account
 from ledger.services import Balance, Kind

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from dashboard.ui.chips import DAYS
+from dashboard.ui.components.chips import DAYS
 from dashboard.ui.lists.list_filters import PeriodFilter
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from kit.money.form_fields import AccountNumberField, BankField, EmailField, PastedField, ReferenceField
 
 OPTIONAL = ("email", "note")

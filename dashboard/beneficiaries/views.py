@@ -13,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 from dashboard.beneficiaries.beneficiary_list import BENEFICIARIES, BeneficiaryFilter
 from dashboard.beneficiaries.forms import BlockForm, ChangeForm, NewForm
 from dashboard.memberships import Membership, members_action, members_form, members_page
-from dashboard.ui.api_errors import add_api_errors
+from dashboard.ui.forms.api_errors import add_api_errors
 from dashboard.ui.lists.lists import list_context
 from kit.api.errors import Problem
 from kit.api.fields.strict_fields import instance_of, read_request

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from kit.money.form_fields import PastedField
 from kit.text.display_names import validate_name
 from merchants.models import ApiKey

@@ -11,9 +11,9 @@ from uuid import UUID
 from django.urls import reverse
 
 from dashboard.developers.retry_advice import retry_advice
-from dashboard.transactions.related import delivery_link, refund_link, transaction_link
+from dashboard.transactions.detail.related import delivery_link, refund_link, transaction_link
 from dashboard.transactions.request_links import page_of_object, request_link, request_tone
-from dashboard.ui.related import RelatedObject
+from dashboard.ui.components.related import RelatedObject
 from merchants.models import ApiKey, ApiRequest, Business
 from payments.models import CardOperation, Transaction
 from webhooks.models import Delivery

@@ -10,13 +10,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from dashboard.disputes.detail import can_accept, detail_of, own_dispute
+from dashboard.disputes.detail.detail import can_accept, detail_of, own_dispute
 from dashboard.disputes.forms import AcceptForm
 from dashboard.disputes.views import left_out
 from dashboard.memberships import Membership, members_form
 from disputes.models import Dispute
-from disputes.services import answers
-from disputes.services.packet import PARTS
+from disputes.services.answers import answers
+from disputes.services.answers.packet import PARTS
 from kit.api.errors import Problem
 from kit.connectors.connectors import NotSupported
 from kit.db import clock

@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_duration
 from dashboard.models import SearchTerm
 from dashboard.search.queries import ids_for_list
 from dashboard.search.terms import LONGEST_SEARCH
-from dashboard.ui.chips import ChipSpec
+from dashboard.ui.components.chips import ChipSpec
 from dashboard.ui.dispute_names import DISPUTE_NAMES, REASON_NAMES, STAGE_NAMES
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices, midnight, validate_day
@@ -28,7 +28,7 @@ from disputes.models import Dispute, DisputeQuerySet
 from kit.money.form_fields import PastedField
 from merchants.models import Business
 from payments.models import Transaction
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 
 # What each tab shows.
 STATUSES = {

@@ -6,11 +6,11 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.amount_form import AmountForm
 from dashboard.ui.dispute_names import KIND_NAMES
-from dashboard.ui.forms import PageForm
-from disputes.services.evidence import LARGEST_FILE, MEDIA_TYPES
-from payments.rules.dispute_words import LONGEST_TEXT
+from dashboard.ui.forms.amount_form import AmountForm
+from dashboard.ui.forms.forms import PageForm
+from disputes.services.answers.evidence import LARGEST_FILE, MEDIA_TYPES
+from payments.rules.words.dispute_words import LONGEST_TEXT
 
 
 class EvidenceForm(PageForm):

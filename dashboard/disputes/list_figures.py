@@ -11,8 +11,8 @@ from django.db.models import Count as CountRows
 from django.db.models import Q, Sum
 from django.urls import reverse
 
-from dashboard.ui.charts import DAY
-from dashboard.ui.figures import (
+from dashboard.ui.components.charts import DAY
+from dashboard.ui.components.figures import (
     NO_PAST,
     NO_PERIOD,
     NOTHING,
@@ -31,7 +31,7 @@ from kit.time.time_ordered_ids import earliest_id
 from kit.time.time_zones import day_begins
 from merchants.models import Business
 from payments.models import Transaction
-from payments.rules.dispute_words import FOR_THE_BUSINESS, OPEN, Stage, Status
+from payments.rules.words.dispute_words import FOR_THE_BUSINESS, OPEN, Stage, Status
 from payments.services.reporting.daily_totals import tallies
 
 WON_WITHIN, RATED = 90 * DAY, 30 * DAY  # each compared with as many days before

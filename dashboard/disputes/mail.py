@@ -14,7 +14,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.disputes.outcome import outcome_of
+from dashboard.disputes.detail.outcome import outcome_of
 from dashboard.ui.dispute_names import dispute_name, dispute_reason, stage_name
 from disputes.models import Dispute, DisputeMail, DisputeStep
 from kit import mail

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from dashboard.disputes.detail import detail_of, own_dispute
+from dashboard.disputes.detail.detail import detail_of, own_dispute
 from dashboard.disputes.dispute_list import DISPUTES, DisputeFilter, most_urgent
 from dashboard.disputes.forms import EvidenceForm
 from dashboard.disputes.list_figures import figures_of
@@ -22,8 +22,8 @@ from dashboard.ui.lists import exports
 from dashboard.ui.lists.lists import list_context
 from disputes.downloads import attachment
 from disputes.models import Dispute, DisputeEvidence
-from disputes.services import evidence
-from disputes.services.packet import PARTS
+from disputes.services.answers import evidence
+from disputes.services.answers.packet import PARTS
 from kit.db import clock
 from kit.files.tables import Column, Table, amounts, attributes
 from merchants.exports import FileType

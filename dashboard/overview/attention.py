@@ -15,7 +15,7 @@ from dashboard.models import FallenRate
 from dashboard.overview.endpoint_panel import EndpointPanel
 from dashboard.success_rates.names import described
 from dashboard.transactions.filters import AUTHORISED
-from dashboard.ui.todo import Item
+from dashboard.ui.components.todo import Item
 from disputes.models import Dispute
 from kit import banks
 from kit.money.money import money
@@ -23,7 +23,7 @@ from kit.text.plurals import counted
 from merchants.models import ApiKey, Business
 from payments.identifiers import earliest_id
 from payments.models import SettlementBatch, Transaction
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 from virtual_accounts.models import UnappliedMoney
 
 SOON = timedelta(days=2)  # an authorisation that expires

@@ -8,7 +8,7 @@ from datetime import date
 
 from django.urls import reverse
 
-from dashboard.ui.figures import (
+from dashboard.ui.components.figures import (
     NO_PAST,
     Figure,
     change_of_count,

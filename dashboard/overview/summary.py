@@ -25,15 +25,15 @@ from dashboard.overview.endpoint_panel import EndpointPanel
 from dashboard.overview.figures import Figures, figures_of
 from dashboard.overview.volume_chart import DayVolume, VolumeChart, volume_chart
 from dashboard.ui.balances import accounts_since, balances_before
-from dashboard.ui.charts import DAY
-from dashboard.ui.figures import Figure
-from dashboard.ui.todo import Item
+from dashboard.ui.components.charts import DAY
+from dashboard.ui.components.figures import Figure
+from dashboard.ui.components.todo import Item
 from ledger.services import BALANCE_KINDS, Kind, balances_of
 from merchants.models import ApiKey, Business
 from payments.models import PaymentLink, Transaction
 from payments.rules import outcomes
-from payments.rules.status_names import outcome_name
-from payments.services.payouts import approvals
+from payments.rules.words.status_names import outcome_name
+from payments.services.payouts.controls import approvals
 from payments.services.reporting.daily_totals import LONGEST, Tally, tallies
 from webhooks.models import Delivery
 

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from dashboard.ui.charts import BOX, DAY, Label, days_text, labels, percent, round_up, size_of, spans
+from dashboard.ui.components.charts import (
+    BOX,
+    DAY,
+    Label,
+    days_text,
+    labels,
+    percent,
+    round_up,
+    size_of,
+    spans,
+)
 from kit.money.money import compact, money
 from kit.text.plurals import counted
 

@@ -10,8 +10,8 @@ from typing import Any
 from django import forms
 from django.db.models import F, Q
 
-from dashboard.ui.chips import DAYS, ChipSpec
-from dashboard.ui.field_choices import set_choices
+from dashboard.ui.components.chips import DAYS, ChipSpec
+from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
@@ -23,7 +23,7 @@ from kit.text.folding import beginning
 from merchants.models import Business
 from payments.links.link_addresses import slug_in
 from payments.models import PaymentLink, PaymentLinkQuerySet
-from payments.rules.status_names import LINK_NAMES
+from payments.rules.words.status_names import LINK_NAMES
 
 LONGEST_SEARCH = 200  # of an address
 

@@ -11,13 +11,13 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from dashboard.models import Note
-from dashboard.ui.chips import address_with
+from dashboard.ui.components.chips import address_with
 from dashboard.ui.dispute_names import dispute_name, dispute_reason, dispute_style, stage_name
 from dashboard.ui.lists.tabs import Tab
 from disputes.models import Dispute
 from payments.models import CardOperation, Transaction
-from payments.rules.dispute_words import Status as DisputeStatus
-from payments.rules.status_names import (
+from payments.rules.words.dispute_words import Status as DisputeStatus
+from payments.rules.words.status_names import (
     STATUS_NAMES,
     UNAPPLIED_SHORT_REASONS,
     UNAPPLIED_STYLES,

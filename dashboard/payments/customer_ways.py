@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from django.http import QueryDict
 from django.urls import reverse
 
-from dashboard.transactions.related import account_link, link_link
+from dashboard.transactions.detail.related import account_link, link_link
 from dashboard.ui.addresses import encoded
-from dashboard.ui.related import RelatedObject
+from dashboard.ui.components.related import RelatedObject
 from kit import banks
 from payments.models import Transaction
 from payments.rules.cards import brand_name

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.amount_form import AmountForm
+from dashboard.ui.forms.amount_form import AmountForm
 from kit.money.form_fields import AccountNumberField, BankField, PastedField, ReferenceField
 from kit.text.display_names import validate_name
 from kit.text.masking import mask_card_numbers

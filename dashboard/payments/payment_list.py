@@ -8,8 +8,8 @@ from django import forms
 
 from dashboard.transactions.filters import AUTHORISED, METHOD_NAMES, MISMATCH, REFUNDED, TransactionFilter
 from dashboard.transactions.lists import CODE, TransactionList
-from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
-from dashboard.ui.field_choices import set_choices
+from dashboard.ui.components.chips import AMOUNT, DAYS, ChipSpec
+from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.list_filters import choices
 from dashboard.ui.lists.tabs import TabSpec
 from merchants.models import Business

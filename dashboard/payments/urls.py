@@ -4,7 +4,7 @@ from django.urls import path
 
 from dashboard.payments import customer_views, views
 from dashboard.payments.payment_list import PAYMENTS
-from dashboard.transactions.detail_page import add_note_page, detail_page
+from dashboard.transactions.detail.detail_page import add_note_page, detail_page
 from dashboard.transactions.lists import export, list_page
 
 urlpatterns = [

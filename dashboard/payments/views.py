@@ -18,9 +18,9 @@ from django.shortcuts import redirect, render
 
 from dashboard.memberships import Membership, members_form
 from dashboard.payments.forms import RefundForm, TransferRefundForm
-from dashboard.transactions.detail import is_cancellable, is_refundable
-from dashboard.transactions.detail_page import address_of, own_transaction
-from dashboard.ui.amount_form import AmountForm
+from dashboard.transactions.detail.detail import is_cancellable, is_refundable
+from dashboard.transactions.detail.detail_page import address_of, own_transaction
+from dashboard.ui.forms.amount_form import AmountForm
 from kit import banks
 from kit.api.errors import Problem
 from kit.connectors.connectors import NotSupported
@@ -30,12 +30,12 @@ from merchants.people import audit
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.models import CardOperation, Transaction
-from payments.services import cancellations
 from payments.services.cards import captures
 from payments.services.cards.captures import OperationRefused
-from payments.services.operations import AmountTooLarge
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls.makers import Maker
 from payments.services.refunds import refunds
+from payments.services.transactions import cancellations
+from payments.services.transactions.operations import AmountTooLarge
 from payments.services.transfers.return_destinations import Destination, sender_of
 from virtual_accounts.models import Transfer
 

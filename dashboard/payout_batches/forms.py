@@ -7,8 +7,8 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.field_choices import set_choices
+from dashboard.ui.forms.forms import PageForm
 from kit.api.fields.field_errors import InvalidFields, error
 from kit.money.form_fields import AccountNumberField, PastedField, ReferenceField
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dashboard.ui.timeline import BAD, GOOD, NEW, REQUESTED, Moment
+from dashboard.ui.components.timeline import BAD, GOOD, NEW, REQUESTED, Moment
 from kit.text.plurals import counted
 from payments.models import PayoutApprovalGrant
 from payout_batches.models import PayoutBatch

@@ -44,7 +44,7 @@ from merchants.models import Business, User
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.services.payouts import beneficiaries
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls.makers import Maker
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch
 from payout_batches.serializers import PayoutBatchSerializer

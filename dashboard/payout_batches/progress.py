@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q
 
 from dashboard.payout_batches import history
-from dashboard.transactions.payout_failures import failure_of
+from dashboard.transactions.detail.payout_failures import failure_of
 from payments.models import PayoutApprovalGrant, Transaction
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch, PayoutBatchItem

@@ -27,7 +27,7 @@ from merchants.exports import FileType
 from merchants.models import User
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls.makers import Maker
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.services import batches, corrections

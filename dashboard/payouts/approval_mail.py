@@ -22,7 +22,7 @@ from kit.text.display_names import mailed, mailed_address
 from kit.text.plurals import counted
 from merchants.people import notifications
 from payments.models import PayoutApproval
-from payments.services.payouts import approvals
+from payments.services.payouts.controls import approvals
 from payout_batches import summaries
 
 log = structlog.get_logger("sluice.dashboard")

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from dashboard.memberships import Membership, members_form
-from dashboard.transactions.detail_page import address_of, own_transaction
-from dashboard.ui.forms import PageForm
+from dashboard.transactions.detail.detail_page import address_of, own_transaction
+from dashboard.ui.forms.forms import PageForm
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money.money import money
@@ -21,9 +21,10 @@ from ledger.services import balances
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.models import Transaction
-from payments.services import transitions
-from payments.services.payouts import approvals, beneficiaries, payout_limits, waiting_payouts
+from payments.services.payouts import beneficiaries
+from payments.services.payouts.controls import approvals, payout_limits, waiting_payouts
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
+from payments.services.transactions import transitions
 
 DUPLICATE_WITHIN = timedelta(hours=24)
 

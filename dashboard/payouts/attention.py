@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from dashboard.memberships import Membership
 from dashboard.payouts.list_summary import ListSummary
-from dashboard.transactions.payout_failures import failure_of
-from dashboard.ui.todo import Item
+from dashboard.transactions.detail.payout_failures import failure_of
+from dashboard.ui.components.todo import Item
 from kit.money.money import money
 from kit.text.plurals import counted
 from payments.models import PayoutReturn, Transaction

@@ -7,8 +7,8 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.field_choices import set_choices
+from dashboard.ui.forms.forms import PageForm
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.form_fields import AccountNumberField, BankField, PastedField, ReferenceField
 from payments.models import Beneficiary, BeneficiaryQuerySet, Transaction

@@ -11,8 +11,8 @@ from django.db.models import Subquery, Sum
 from django.urls import reverse
 
 from dashboard.ui.balances import accounts_since, balances_before
-from dashboard.ui.charts import DAY
-from dashboard.ui.figures import NO_PAST, Change, Figure, change_of_level, change_of_sum
+from dashboard.ui.components.charts import DAY
+from dashboard.ui.components.figures import NO_PAST, Change, Figure, change_of_level, change_of_sum
 from dashboard.ui.lists.bounded_totals import MOST_COUNTED
 from kit.money.money import figures
 from kit.text.plurals import counted

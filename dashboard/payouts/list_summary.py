@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 
 from merchants.models import Business
 from payments.models import Beneficiary, Transaction
-from payments.services.payouts import approvals
+from payments.services.payouts.controls import approvals
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 
 

@@ -18,7 +18,7 @@ from dashboard.payouts.list_summary import summary_of, with_summary
 from dashboard.transactions.filters import AWAITING_APPROVAL, RETURNED, TransactionFilter
 from dashboard.transactions.lists import CODE, Beside, TransactionList
 from dashboard.transactions.rows import TransactionRows
-from dashboard.ui.chips import AMOUNT, DAYS, ChipSpec
+from dashboard.ui.components.chips import AMOUNT, DAYS, ChipSpec
 from dashboard.ui.lists.bounded_totals import sums_each
 from dashboard.ui.lists.tabs import Tab, TabSpec
 from kit.money.form_fields import PastedField

@@ -4,7 +4,7 @@ from django.urls import path
 
 from dashboard.payouts import approval_page, views
 from dashboard.payouts.payout_list import PAYOUTS
-from dashboard.transactions.detail_page import detail_page
+from dashboard.transactions.detail.detail_page import detail_page
 from dashboard.transactions.lists import export, list_page
 
 urlpatterns = [

@@ -14,10 +14,10 @@ from rest_framework.exceptions import ValidationError
 from dashboard.memberships import Membership, members_form
 from dashboard.payouts import payees
 from dashboard.payouts.forms import NEW, PayoutForm
-from dashboard.transactions.detail import find
-from dashboard.transactions.detail_page import address_of
-from dashboard.transactions.payout_failures import failure_of
-from dashboard.ui.api_errors import add_api_errors
+from dashboard.transactions.detail.detail import find
+from dashboard.transactions.detail.detail_page import address_of
+from dashboard.transactions.detail.payout_failures import failure_of
+from dashboard.ui.forms.api_errors import add_api_errors
 from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
@@ -31,9 +31,10 @@ from payments.api import request_types
 from payments.models import Beneficiary, PayoutControls, Transaction
 from payments.rules.fees import FeeRule, Flow, charge
 from payments.services import fee_rules
-from payments.services.payouts import beneficiaries, payout_limits
+from payments.services.payouts import beneficiaries
 from payments.services.payouts.beneficiaries import Verified
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls import payout_limits
+from payments.services.payouts.controls.makers import Maker
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import UnappliedMoney

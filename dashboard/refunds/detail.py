@@ -9,23 +9,23 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from dashboard.transactions.detail import is_refundable
-from dashboard.transactions.figures import Figure, refund_left_note
-from dashboard.transactions.related import (
+from dashboard.transactions.detail.detail import is_refundable
+from dashboard.transactions.detail.figures import Figure, refund_left_note
+from dashboard.transactions.detail.related import (
     account_link,
     batch_link,
     delivery_link,
     movement_link,
     transaction_link,
 )
+from dashboard.transactions.detail.timeline import timeline_of_refund
 from dashboard.transactions.request_links import MembersAction, Origin, find_origin
-from dashboard.transactions.timeline import timeline_of_refund
-from dashboard.ui.related import RelatedObject
-from dashboard.ui.timeline import GOOD, Moment
+from dashboard.ui.components.related import RelatedObject
+from dashboard.ui.components.timeline import GOOD, Moment
 from kit import banks
 from merchants.models import Business
 from payments.models import BatchTransition, CardOperation, SettlementBatch, SettlementItem, Transaction
-from payments.representation import represent_refund
+from payments.representation.payments import represent_refund
 from webhooks.models import Attempt, Delivery
 
 

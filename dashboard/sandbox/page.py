@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from dashboard.sandbox.playing import Exchange, Place, title_of
-from dashboard.transactions.detail_page import address_of
+from dashboard.transactions.detail.detail_page import address_of
 from kit.files import bounded_json
 from merchants.models import Business
 from payments.models import CardOperation, Transaction

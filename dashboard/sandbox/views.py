@@ -16,7 +16,7 @@ from dashboard.memberships import Membership, members_action, members_form
 from dashboard.sandbox import history, page
 from dashboard.sandbox.playing import PAYER_PAGE, Exchange, Place, find_place, payer_page, play, title_of
 from dashboard.sandbox.scenario_list import groups
-from dashboard.transactions.detail_page import address_of, own_transaction
+from dashboard.transactions.detail.detail_page import address_of, own_transaction
 from kit.db import clock
 from kit.money.money import money
 from kit.text.plurals import counted

@@ -3,7 +3,7 @@
 from django import forms
 
 from dashboard.models import SavedView
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 
 
 class ViewForm(PageForm):

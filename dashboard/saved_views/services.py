@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 from django.db import IntegrityError, transaction
 
 from dashboard.models import SavedView
-from dashboard.ui.chips import OF_A_PAGE
+from dashboard.ui.components.chips import OF_A_PAGE
 from kit.db import clock
 from kit.text.masking import mask_card_numbers
 from merchants.models import Member

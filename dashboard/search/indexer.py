@@ -18,8 +18,8 @@ from dashboard.models import SearchPosition, SearchTerm
 from dashboard.search.objects import Row
 from dashboard.search.sources import SOURCES, START_OF_TIME, Record, Source
 from kit.db.clock import steady
-from kit.db.commit_horizon import commit_horizon
 from kit.db.prepared_statements import insert_if_absent
+from kit.db.rows.commit_horizon import commit_horizon
 from merchants.models import Business
 
 BATCH = 500  # rows of a table

@@ -27,7 +27,7 @@ from kit.text.folding import beginning
 from merchants.models import Business
 from payments.links.link_addresses import slug_in
 from payments.models import CardOperation, PaymentLink, SettlementBatch, Transaction
-from payments.rules.status_names import (
+from payments.rules.words.status_names import (
     LINK_NAMES,
     STATUS_NAMES,
     UNAPPLIED_STYLES,

@@ -7,7 +7,7 @@ from django.urls import reverse
 from kit import mail
 from kit.text.display_names import mailed, mailed_address
 from payments.models import PayoutControlsChange
-from payments.services.payouts.approvals import members_who_may
+from payments.services.payouts.controls.approvals import members_who_may
 
 log = structlog.get_logger("sluice.dashboard")
 

@@ -13,7 +13,7 @@ from dashboard.memberships import Membership, members_form
 from kit import mail
 from kit.db import clock
 from kit.text.display_names import mailed, mailed_address
-from merchants import closing_requests
+from merchants.businesses import closing_requests
 from merchants.models import Business, Member
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.validators import URLValidator
 from django.db import transaction
 
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.field_choices import set_choices
+from dashboard.ui.forms.forms import PageForm
 from kit import colours
 from kit.db.card_number_fields import refuse_card_number
 from kit.money.amount_input import InvalidAmount, amounts_by_currency, amounts_in_words
@@ -20,8 +20,8 @@ from kit.money.form_fields import EmailField, PastedField
 from kit.text.display_names import validate_name
 from kit.text.phone_numbers import validate_phone_number
 from kit.time import time_zones
-from merchants import business_settings
-from merchants.logos import change_logo, read_logo
+from merchants.businesses import business_settings
+from merchants.businesses.logos import change_logo, read_logo
 from merchants.models import Business
 from merchants.people.audit import Actor
 

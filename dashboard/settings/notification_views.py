@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from dashboard.memberships import Membership, members_form
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from merchants.models import Member
 from merchants.people import notifications
 from merchants.people.access import HARMLESS

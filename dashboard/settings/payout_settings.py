@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 
 from dashboard.memberships import Membership, members_action, members_form
 from dashboard.settings.change_mail import send_notice
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money.amount_input import InvalidAmount, amounts_by_currency, amounts_in_words
@@ -21,7 +21,7 @@ from merchants.models import Business
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.models import PayoutControls, PayoutControlsChange
-from payments.services.payouts import payout_settings
+from payments.services.payouts.controls import payout_settings
 
 AMOUNT_HINT = "One amount for each currency, such as NGN 500,000.00. Empty: no limit."
 

@@ -25,7 +25,7 @@ from payments.models import (
     Transaction,
 )
 from payments.rules.name_matching import names_match
-from payments.services.settlement import payout_schedules, settlement_accounts, settlement_payouts
+from payments.services.settlement.payouts import payout_schedules, settlement_accounts, settlement_payouts
 
 PAGE = "dashboard-settlement-account"
 SHOWN = 10  # payouts on the page

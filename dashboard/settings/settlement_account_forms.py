@@ -7,12 +7,12 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.form_fields import AccountNumberField, BankField
 from kit.money.money import money
 from payments.models import SettlementAccount
-from payments.rules.payout_days import WEEKDAYS
+from payments.rules.settlement.payout_days import WEEKDAYS
 
 
 class AccountForm(PageForm):

@@ -10,8 +10,8 @@ from uuid import UUID
 from django import forms
 from django.db.models import F, Q
 
-from dashboard.ui.chips import ChipSpec
-from dashboard.ui.field_choices import set_choices
+from dashboard.ui.components.chips import ChipSpec
+from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
@@ -20,7 +20,7 @@ from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
 from merchants.models import Business
 from payments.models import SettlementBatch, SettlementBatchQuerySet, Transaction
-from payments.rules.status_names import SETTLEMENT_NAMES
+from payments.rules.words.status_names import SETTLEMENT_NAMES
 
 Status = Transaction.SettleStatus
 OPEN = (Status.PENDING, Status.INITIATED)

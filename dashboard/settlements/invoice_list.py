@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.db.models import F, Q
 
-from dashboard.ui.chips import ChipSpec
-from dashboard.ui.field_choices import set_choices
+from dashboard.ui.components.chips import ChipSpec
+from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import ListFilter
 from dashboard.ui.lists.list_rows import ListRows
@@ -17,7 +17,7 @@ from dashboard.ui.lists.lists import ListSpec
 from kit.money.form_fields import PastedField
 from merchants.models import Business
 from payments.models import FeeInvoice, FeeInvoiceQuerySet
-from payments.rules.business_days import read_day
+from payments.rules.settlement.business_days import read_day
 
 LONGEST = 9  # digits of a number
 

@@ -1,6 +1,6 @@
 """The timeline of a settlement batch."""
 
-from dashboard.ui.timeline import BAD, GOOD, NEW, Moment
+from dashboard.ui.components.timeline import BAD, GOOD, NEW, Moment
 from kit.text.plurals import counted
 from payments.models import BatchTransition, SettlementBatch, Transaction
 

@@ -13,16 +13,17 @@ from django.urls import reverse
 from dashboard.memberships import Membership, members_export, members_page
 from dashboard.settlements.batch_list import BATCHES, BatchFilter
 from dashboard.settlements.steps import NEXT_STEPS, steps_of
+from dashboard.ui.components.timeline import Moment
 from dashboard.ui.lists import exports
 from dashboard.ui.lists.lists import list_context
 from dashboard.ui.lists.pagination import BY_NUMBER, page_of
-from dashboard.ui.timeline import Moment
 from kit.files.tables import Table, amounts, attributes
 from ledger.services import balances
 from merchants.exports import FileType
 from payments.models import SettlementBatch, SettlementItem, Transaction
-from payments.services.settlement import batch_funds, settlement_payouts
-from payments.services.settlement.batch_statements import table as statement_table
+from payments.services.settlement.batches import batch_funds
+from payments.services.settlement.batches.batch_statements import table as statement_table
+from payments.services.settlement.payouts import settlement_payouts
 
 Status = Transaction.SettleStatus
 

@@ -8,8 +8,8 @@ from django import forms
 
 from dashboard.models import GuestLink
 from dashboard.statements.months import Month
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.field_choices import set_choices
+from dashboard.ui.forms.forms import PageForm
 from kit.db.card_number_fields import refuse_card_number
 from kit.money.form_fields import PastedField
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from dashboard.memberships import Membership, members_page
 from dashboard.success_rates.rates import ENOUGH, NEWEST, Kind, Rate, by_kind, rates_of
-from dashboard.ui.figures import NO_PAST, Change, change_of_rate, percent
+from dashboard.ui.components.figures import NO_PAST, Change, change_of_rate, percent
 from kit.db import clock
 from payments.models import Transaction
 

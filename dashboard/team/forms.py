@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.password_validation import validate_password
 
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from kit.db.card_number_fields import refuse_card_number
 from kit.money.form_fields import EmailField, PastedField
 from kit.text.display_names import validate_name

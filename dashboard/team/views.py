@@ -26,7 +26,7 @@ from merchants.people.access import Limit
 from merchants.people.attempt_limits import LimitReached
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission, Role
-from payments.services.payouts import payout_settings
+from payments.services.payouts.controls import payout_settings
 
 LAST_OWNER = "A business needs at least one owner. Give another member the owner role first."
 

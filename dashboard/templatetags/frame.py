@@ -22,7 +22,7 @@ from kit.money.money import figures, money, signed_money, written
 from kit.time import time_zones
 from kit.time.durations import relative
 from payments.models import Transaction
-from payments.rules.status_names import (
+from payments.rules.words.status_names import (
     FAILURE_NAMES,
     STATUS_NAMES,
     UNAPPLIED_STYLES,

@@ -21,7 +21,7 @@ from kit.money.form_fields import PastedField
 from merchants.models import Business
 from payments.models import CardOperation, Transaction
 from payments.rules.outcomes import MISMATCH_CODE
-from payments.rules.status_names import STATUS_NAMES
+from payments.rules.words.status_names import STATUS_NAMES
 
 INVALID_CODE = "Enter five digits, such as 20051."
 

@@ -17,12 +17,12 @@ from django.utils import timezone
 from dashboard.memberships import Membership, members_export, members_page
 from dashboard.transactions.filters import TransactionFilter, form_of, sources
 from dashboard.transactions.rows import TransactionRows
-from dashboard.ui.chips import ChipSpec
-from dashboard.ui.figures import Figure
+from dashboard.ui.components.chips import ChipSpec
+from dashboard.ui.components.figures import Figure
+from dashboard.ui.components.todo import Item
 from dashboard.ui.lists import exports
 from dashboard.ui.lists.lists import ListSpec, list_response
 from dashboard.ui.lists.tabs import Tab
-from dashboard.ui.todo import Item
 from kit.files.tables import Column, Table, amounts, attributes
 from merchants.exports import FileType
 from payments.models import SettlementItem

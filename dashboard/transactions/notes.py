@@ -10,7 +10,7 @@ from django.db import transaction as database
 
 from dashboard.memberships import Membership
 from dashboard.models import Note
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from kit.text.masking import mask_card_numbers
 from merchants.models import Member, User
 from merchants.people import audit

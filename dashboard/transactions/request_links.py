@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from dashboard.ui.related import RelatedObject
+from dashboard.ui.components.related import RelatedObject
 from merchants.models import ApiRequest, AuditEntry, Business
 
 Kind = ApiRequest.ObjectKind

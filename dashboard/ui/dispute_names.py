@@ -1,6 +1,6 @@
 """How pages and e-mails name the stages, statuses and reasons of disputes. The API's names are the values."""
 
-from payments.rules.dispute_words import EvidenceKind, Reason, Stage, Status
+from payments.rules.words.dispute_words import EvidenceKind, Reason, Stage, Status
 
 STAGE_NAMES = {
     Stage.INQUIRY: "Inquiry",

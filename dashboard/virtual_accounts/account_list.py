@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from dashboard.models import SearchTerm
 from dashboard.search.queries import ids_for_list
 from dashboard.search.terms import LONGEST_SEARCH
-from dashboard.ui.chips import DAYS, ChipSpec
+from dashboard.ui.components.chips import DAYS, ChipSpec
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.field_choices import set_choices
+from dashboard.ui.forms.forms import PageForm
 from kit.money.form_fields import PastedField
 
 

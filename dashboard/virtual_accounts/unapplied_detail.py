@@ -10,15 +10,15 @@ from typing import Any
 from django.urls import reverse
 
 from dashboard.transactions.request_links import origin_of
-from dashboard.ui.timeline import BAD, GOOD, NEW, Moment
+from dashboard.ui.components.timeline import BAD, GOOD, NEW, Moment
 from kit import banks
 from kit.money.money import money as format_money
 from payments.models import Beneficiary, Transaction
-from payments.rules.status_names import UNAPPLIED_REASONS
-from payments.services.intents import find_of
+from payments.rules.words.status_names import UNAPPLIED_REASONS
 from payments.services.payouts import beneficiaries
 from payments.services.payouts.beneficiaries import Verified
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
+from payments.services.transactions.intents import find_of
 from payments.services.transfers import awaited_returns
 from payments.services.transfers.return_destinations import Destination, sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney

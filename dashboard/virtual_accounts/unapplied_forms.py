@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from kit.money.form_fields import AccountNumberField, BankField
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import Transfer, UnappliedMoney

@@ -11,7 +11,7 @@ from django.db.models import F, Q
 
 from dashboard.models import SearchTerm
 from dashboard.search.queries import ids_for_list
-from dashboard.ui.chips import ChipSpec
+from dashboard.ui.components.chips import ChipSpec
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
@@ -19,7 +19,7 @@ from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
 from merchants.models import Business
-from payments.rules.status_names import UNAPPLIED_SHORT_REASONS, unapplied_name
+from payments.rules.words.status_names import UNAPPLIED_SHORT_REASONS, unapplied_name
 from payments.services.transfers import awaited_returns
 from virtual_accounts.models import AWAITS_APPROVAL, UnappliedMoney, UnappliedMoneyQuerySet
 from virtual_accounts.services import unapplied_queries

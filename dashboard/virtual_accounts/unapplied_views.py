@@ -25,8 +25,8 @@ from kit.money.money import money as format_money
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.models import Transaction
-from payments.rules.status_names import UNAPPLIED_SHORT_REASONS
-from payments.services.payouts.makers import Maker
+from payments.rules.words.status_names import UNAPPLIED_SHORT_REASONS
+from payments.services.payouts.controls.makers import Maker
 from payments.services.transfers import awaited_returns
 from payments.services.transfers import unapplied_decisions as decisions
 from virtual_accounts.models import UnappliedMoney

@@ -13,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 
 from dashboard.memberships import Membership, members_action, members_form, members_page
 from dashboard.transactions.request_links import MembersAction, origin_of
-from dashboard.ui.api_errors import add_api_errors
+from dashboard.ui.forms.api_errors import add_api_errors
 from dashboard.ui.lists.lists import list_context
 from dashboard.virtual_accounts.account_list import ACCOUNTS, AccountFilter
 from dashboard.virtual_accounts.forms import KINDS, NewAccountForm

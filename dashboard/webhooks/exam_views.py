@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.memberships import Membership, members_action, members_form
-from dashboard.webhooks.own_endpoints import named_endpoint
+from dashboard.webhooks.endpoints.own_endpoints import named_endpoint
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.time.durations import in_words

@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.forms import PageForm
 from webhooks import versions
 from webhooks.models import (
     CATEGORIES,

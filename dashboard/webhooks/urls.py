@@ -2,13 +2,9 @@
 
 from django.urls import path
 
-from dashboard.webhooks import (
-    delivery_export,
-    delivery_views,
-    endpoint_views,
-    exam_views,
-    several_endpoints_views,
-)
+from dashboard.webhooks import exam_views
+from dashboard.webhooks.deliveries import delivery_export, delivery_views
+from dashboard.webhooks.endpoints import endpoint_views, several_endpoints_views
 
 urlpatterns = [
     path("dashboard/webhooks/", endpoint_views.webhooks_page, name="dashboard-webhooks"),

@@ -10,7 +10,7 @@ from django.contrib.admin import ModelAdmin
 from dashboard.account.second_factor import webauthn_ceremonies
 from dashboard.account.sign_in import sign_in_limits
 from dashboard.statements import guest_views
-from dashboard.webhooks import endpoint_views
+from dashboard.webhooks.endpoints import endpoint_views
 from kit.time.durations import in_words
 from merchants.api import rate_limits
 from merchants.people import team
@@ -18,7 +18,7 @@ from merchants.people.access import AccessRule, Asks, Limit, Who, routes, rule_o
 from merchants.people.attempt_limits import Limit as Throttle
 from merchants.people.roles import GRANTS, Permission, Role, names_of
 from payments.models import Challenge
-from payments.models.transactions import MOST_CARD_NUMBER_MISMATCHES
+from payments.models.transactions.transactions import MOST_CARD_NUMBER_MISMATCHES
 from payments.pages import payer_requests
 from payments.services.checkouts import card_declines, checkout_limits
 from webhooks.exams import exams

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard.ui.timeline import BAD, GOOD, PLAIN, WAIT, Moment
+from dashboard.ui.components.timeline import BAD, GOOD, PLAIN, WAIT, Moment
 from merchants.people.access import public_page
-from payments.rules.status_names import STATUS_NAMES
+from payments.rules.words.status_names import STATUS_NAMES
 from webhooks.models import Delivery
 
 # Blocks of whole pages, which are of no use beside others, and those that `base.html` loads.

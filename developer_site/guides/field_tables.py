@@ -11,9 +11,8 @@ from developer_site.guides import link_limits
 from developer_site.guides.guides import DOCS
 from kit.api.fields.answer_fields import Answer, Field, ListOf
 from merchants.views import LOG_ENTRY
-from payments import link_representation as links
-from payments import representation as payments
-from payments.event_representation import EVENT, EVENT_ATTEMPT
+from payments.representation import links, payments
+from payments.representation.events import EVENT, EVENT_ATTEMPT
 from payments.views.capabilities import CAPABILITY
 from virtual_accounts.representation import TRANSFER_DETAILS, VIRTUAL_ACCOUNT
 from webhooks.representation import WEBHOOK_EVENT

@@ -30,7 +30,7 @@ from kit.api.fields.answer_fields import (
     up_to,
 )
 from payments.models import Transaction
-from payments.services.payouts import payout_limits
+from payments.services.payouts.controls import payout_limits
 from virtual_accounts.models import VirtualAccount
 from virtual_accounts.services.transfer_matching import UnknownAccount
 

@@ -8,12 +8,12 @@ from collections.abc import Collection
 from typing import Any, TypeAlias
 
 from payments.api.serializers import PAYMENT_METHODS
-from payments.beneficiary_representation import STATUSES as BENEFICIARY_STATUSES
-from payments.event_representation import EVENT_STATES
 from payments.links.link_rules import ASKED
 from payments.models import PaymentLink, Transaction
-from payments.rules.dispute_words import EvidenceKind, Stage
-from payments.rules.dispute_words import Status as DisputeStatus
+from payments.representation.beneficiaries import STATUSES as BENEFICIARY_STATUSES
+from payments.representation.events import EVENT_STATES
+from payments.rules.words.dispute_words import EvidenceKind, Stage
+from payments.rules.words.dispute_words import Status as DisputeStatus
 from payout_batches.models import PayoutBatch
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 from webhooks.exams.exam_records import Exam

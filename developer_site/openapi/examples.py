@@ -9,11 +9,6 @@ from disputes import serializers as dispute_forms
 from kit.api.fields.answer_fields import Answer, ListOf
 from kit.api.fields.strict_fields import RequestSerializer
 from ledger.representation import BALANCE_OF_CURRENCY
-from payments import beneficiary_representation as beneficiaries_shown
-from payments import event_representation as events
-from payments import link_representation as links_shown
-from payments import representation as shown
-from payments import webhook_endpoint_representation as endpoints_shown
 from payments.api import beneficiary_serializers as beneficiary_forms
 from payments.api import exam_serializers as exam_forms
 from payments.api import link_serializers as links
@@ -38,6 +33,11 @@ from payments.examples import (
     Example,
     named,
 )
+from payments.representation import beneficiaries as beneficiaries_shown
+from payments.representation import events
+from payments.representation import links as links_shown
+from payments.representation import payments as shown
+from payments.representation import webhook_endpoints as endpoints_shown
 from payments.sandbox.scenario_representation import SCENARIO, VERSION
 from payments.sandbox.scenarios import find as find_scenario
 from payments.services.rails.capabilities import CapabilityFlow

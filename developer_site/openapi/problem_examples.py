@@ -17,8 +17,8 @@ from config.errors.problems import (
 )
 from kit.api.fields.field_codes import FieldCode
 from kit.api.fields.field_errors import NOT_ALLOWED_HERE, InvalidFields, UnknownField, error
+from kit.api.json.strict_json import MalformedJSON
 from kit.api.replays import DuplicateReference
-from kit.api.strict_json import MalformedJSON
 from kit.connectors.connectors import ConnectorUnavailable, NotSupported
 from merchants.api.api_key_permissions import KeyMayNotWrite
 from merchants.api.authentication import (
@@ -33,17 +33,17 @@ from merchants.api.signed_headers import form_error
 from payments.models import Transaction
 from payments.models.state_errors import InvalidState
 from payments.rails.protocol import ThreeDSecureSupport
-from payments.representation import PAYMENT
+from payments.representation.payments import PAYMENT
 from payments.sandbox.simulated_transfers import SandboxOnly
 from payments.services.fee_rules import NoPrice
 from payments.services.links.links import SlugTaken
-from payments.services.operations import AmountTooLarge
+from payments.services.payouts.controls.payout_freezes import PayoutsFrozen
+from payments.services.payouts.controls.payout_limits import PayoutLimitReached, ReachedLimit
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
-from payments.services.payouts.payout_freezes import PayoutsFrozen
-from payments.services.payouts.payout_limits import PayoutLimitReached, ReachedLimit
 from payments.services.rails.required_capabilities import WITHOUT_THREE_D_SECURE
 from payments.services.refunds.refund_cover import InsufficientFunds
 from payments.services.refunds.refunds import NOT_REFUNDABLE, NotRefundable
+from payments.services.transactions.operations import AmountTooLarge
 from payments.services.transfers.api_decisions import KeyMayNotDecide
 from payments.services.transfers.return_destinations import DESTINATION_REQUIRED
 from virtual_accounts.services.transfer_matching import UnknownAccount

@@ -4,9 +4,9 @@ import re
 from typing import Any, TypeAlias
 
 from kit.api.fields.answer_fields import Answer
-from payments import representation as shown
-from payments.dispute_representation import DISPUTE
 from payments.examples import EVENT_DATA
+from payments.representation import payments as shown
+from payments.representation.disputes import DISPUTE
 from payout_batches.representation import PAYOUT_BATCH
 from virtual_accounts.representation import VIRTUAL_ACCOUNT
 from webhooks import versions

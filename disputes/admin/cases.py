@@ -13,7 +13,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from disputes.models import AnswerSending, Dispute, DisputeEvidence, DisputeStep
-from disputes.services import answer_files, debits
+from disputes.services import debits
+from disputes.services.answers import answer_files
 from disputes.services.rails import outbox
 from kit.money.money import money
 from kit.time.durations import in_words
@@ -22,7 +23,7 @@ from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, two_lines
 from merchants.admin.filters import CurrencyFilter
 from payments.admin.suspense import DecisionForm, SuspenseAdmin
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.staff_action import StaffAction
 

@@ -14,7 +14,7 @@ from django.utils.html import format_html_join
 
 from disputes.admin.upload_form import UploadForm
 from disputes.models import DisputeReport
-from disputes.services import report_files, unmatched
+from disputes.services.reports import report_files, unmatched
 from kit.db import clock
 from kit.money.money import money
 from merchants.admin import by_id, exactly

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from disputes.rules import report_format
-from disputes.services import report_files
+from disputes.services.reports import report_files
 from merchants.admin.previewed_file import PreviewedFileForm
 
 MOST_ROWS = 1_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-from disputes.services.reports import ReportedCase
+from disputes.services.reports.reports import ReportedCase
 
 
 class NoSuchCase(Exception):

@@ -18,8 +18,8 @@ from datetime import date, datetime
 from typing import Any
 
 from kit.text.masking import has_card_number, mask_card_numbers
-from payments.rules.business_days import begins_at, read_day
-from payments.rules.dispute_words import LONGEST_CASE_NUMBER, Reason, Stage, Status
+from payments.rules.settlement.business_days import begins_at, read_day
+from payments.rules.words.dispute_words import LONGEST_CASE_NUMBER, Reason, Stage, Status
 
 COLUMNS = (
     "case_number",

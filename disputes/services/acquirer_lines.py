@@ -15,10 +15,10 @@ from cash.models import MatchedItem
 from disputes.models import Dispute
 from disputes.services import moves
 from disputes.services.locking import lock_dispute
-from ledger.account_ids import account_ids
+from ledger.booking.account_ids import account_ids
 from ledger.services import Booking, Kind
-from payments.rules.business_days import business_day
-from payments.rules.dispute_words import Stage
+from payments.rules.settlement.business_days import business_day
+from payments.rules.words.dispute_words import Stage
 from payments.services.reconciliation.card_lines import Acquired, unmatched
 from payments.services.reconciliation.ledger_line import DISPUTE, DISPUTE_BACK, LedgerLine
 

@@ -12,7 +12,7 @@ from disputes.models import Dispute
 from disputes.services import deadlines, moves
 from disputes.services.locking import lock_dispute
 from kit.db.clock import database_now
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 
 log = structlog.get_logger("sluice.disputes")
 

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from disputes.models import Dispute
-from payments.services.intents import lock
+from payments.services.transactions.intents import lock
 
 
 def lock_dispute(dispute_id: UUID) -> Dispute:

@@ -11,16 +11,17 @@ from typing import Any
 from django.conf import settings
 
 from disputes.models import Dispute, DisputeMail, DisputeReport, DisputeStep
-from disputes.services import deadlines, evidence, ledger_entries
-from disputes.services.matching import Unmatched
-from kit.db.columns import save_columns
+from disputes.services import deadlines, ledger_entries
+from disputes.services.answers import evidence
+from disputes.services.reports.matching import Unmatched
 from kit.db.prepared_statements import insert_if_absent
+from kit.db.rows.columns import save_columns
 from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
 from ledger.services import Booking
-from payments.dispute_representation import represent_dispute
 from payments.models import Transaction
-from payments.rules.dispute_words import Status
+from payments.representation.disputes import represent_dispute
+from payments.rules.words.dispute_words import Status
 from webhooks import services as webhooks
 from webhooks.models import Event
 from webhooks.publishing import NewEvent

@@ -9,13 +9,14 @@ from django.db.models import Q
 
 from disputes import rails
 from disputes.models import Dispute
-from disputes.services import intake, moves
-from disputes.services.reports import ReportedCase
+from disputes.services import moves
+from disputes.services.reports import intake
+from disputes.services.reports.reports import ReportedCase
 from merchants.models import Business
 from payments.models import InvalidState, Transaction
 from payments.rules import sandbox_triggers
-from payments.rules.dispute_words import STAGES, Reason, Stage, Status
-from payments.services.intents import lock
+from payments.rules.words.dispute_words import STAGES, Reason, Stage, Status
+from payments.services.transactions.intents import lock
 
 TIME_TO_ANSWER = timedelta(days=7)
 DECISIONS = {"win": Status.WON, "lose": Status.LOST}  # by the last text of evidence that is one of these

@@ -19,7 +19,7 @@ The import of a statement, and matching, lock the account of ours that it is of 
 line of a dispute's debit then locks the payment.
 
 Ledger accounts come last and are locked together. One entry locks its own accounts by id, in one statement
-(`ledger.posting`). A database transaction that books more than one entry passes all of them to
+(`ledger.booking.posting`). A database transaction that books more than one entry passes all of them to
 `ledger.services.book_all`, which locks the accounts of all entries first. `book` locks the wallet, the
 pending account and the accounts of an entry that must be covered. Two bookings in one database transaction without
 that can deadlock: the second waits for a lower id than the first one holds. `tests/payments/test_lock_order.py`

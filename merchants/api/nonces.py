@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import connection, models
 
-from kit.db.batched_purge import PIECE
+from kit.db.rows.batched_purge import PIECE
 from merchants.models import ApiKey, Nonce
 
 _USE = """

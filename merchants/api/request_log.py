@@ -27,8 +27,8 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet, Sum
 
-from kit.db.batched_purge import purge_in_order
 from kit.db.prepared_statements import insert_if_absent
+from kit.db.rows.batched_purge import purge_in_order
 from kit.ip_networks import network_of
 from kit.text.masking import mask_target
 from merchants.api.api_requests import NamedObject

@@ -14,7 +14,7 @@ from cash.models import Break
 from config.models import LATE_AFTER, last_beat
 from connectors.models import RefusedCapture
 from disputes.models import Dispute, DisputeReport
-from disputes.services import answer_files
+from disputes.services.answers import answer_files
 from kit.money.money import money
 from kit.text.plurals import counted
 from kit.time.durations import SECOND, in_words

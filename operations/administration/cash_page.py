@@ -9,7 +9,7 @@ from cash.models import Break
 from kit.money.money import figures, money, signed_money
 from kit.text.plurals import counted
 from ledger.models import Account
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.services.reconciliation import report
 from payments.services.reconciliation.report import Balances, OpenBreaks
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from connectors.models import ProviderEvent
 from connectors.registry import EXAMINATIONS, WEBHOOKS
-from dashboard.webhooks.endpoint_health import HourChart, first_hour, hour_of, times_by_hour
+from dashboard.webhooks.endpoints.endpoint_health import HourChart, first_hour, hour_of, times_by_hour
 from kit.connectors.capabilities import Capabilities
 from kit.connectors.token_bucket import calls_in_last_minute
 from kit.text.plurals import counted

@@ -17,7 +17,7 @@ from kit.time.time_ordered_ids import earliest_id
 from operations.administration import connector_pages
 from operations.administration.attention import Figure
 from payments.models import RailBlock, RailSilence, Transaction
-from payments.rules.business_days import begins_at, business_day
+from payments.rules.settlement.business_days import begins_at, business_day
 from payments.services.reporting.daily_totals import VOLUME
 
 COUNTED = 50_000  # transactions of today. Beyond that there are no sums: adding them takes too long

@@ -12,7 +12,7 @@ from dashboard.ui.navigation import Area, Group, Link, LinkGroup
 from merchants.models import User
 from operations.administration.cash_page import OLD
 from payments.models import Proposal, RailBlock, SettlementBatch, Transaction
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 
 COUNTED = 1_000  # counting stops here
 

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from kit.files.tables import Table, amounts, attributes
 from kit.money.money import figures
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.services.reporting import tax_report
 from payments.services.reporting.tax_report import TaxReport
 

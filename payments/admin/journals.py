@@ -25,12 +25,12 @@ from merchants.admin.base import Link, NamedAutocomplete, StaffForm, staff_actio
 from merchants.admin.columns import list_address
 from merchants.admin.filters import CurrencyFilter
 from merchants.models import Business
-from payments.admin.submitting import ANOTHER, SubmittedRowAdmin, submit
+from payments.admin.decisions.submitting import ANOTHER, SubmittedRowAdmin, submit
 from payments.models import Journal, JournalLeg, Proposal
-from payments.models.journals import OF_BUSINESSES
+from payments.models.staff.journals import OF_BUSINESSES
 from payments.services.journals import drafts
 from payments.services.journals.drafts import Draft, Leg
-from payments.services.staff import journal_actions
+from payments.services.staff.actions import journal_actions
 from payments.services.staff.staff_action import StaffAction
 
 ROWS = range(1, 7)

@@ -15,10 +15,10 @@ from kit.text.masking import mask_card_numbers
 from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly, in_each_business
 from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address, sentence, status_label
-from payments.admin.blocking import BlockableAdmin, BlockForm, UnblockForm
+from payments.admin.decisions.blocking import BlockableAdmin, BlockForm, UnblockForm
 from payments.links.link_addresses import slug_in
 from payments.models import Checkout, PaymentLink
-from payments.rules.status_names import LINK_NAMES
+from payments.rules.words.status_names import LINK_NAMES
 from payments.services.checkouts import checkouts
 from payments.services.links import links
 

@@ -8,9 +8,9 @@ from django.contrib.auth.models import Group
 from kit.text.masking import mask_card_numbers
 from merchants.admin import people
 from merchants.models import User
-from payments.admin.submitting import SubmittedForm
+from payments.admin.decisions.submitting import SubmittedForm
 from payments.models import Proposal
-from payments.services.staff import rights
+from payments.services.staff.actions import rights
 from payments.services.staff.staff_action import StaffAction
 
 

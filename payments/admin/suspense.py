@@ -17,8 +17,9 @@ from merchants.admin import ReadOnlyAdmin, by_id, exactly
 from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import list_address
 from merchants.admin.filters import CurrencyFilter, FilledFilter
-from payments.admin.submitting import ANOTHER, submit
-from payments.services.staff import made_about, suspense_actions
+from payments.admin.decisions.submitting import ANOTHER, submit
+from payments.services.staff import made_about
+from payments.services.staff.actions import suspense_actions
 from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.staff_action import StaffAction
 from virtual_accounts.models import UnclaimedTransfer

@@ -13,9 +13,9 @@ from kit.money.amount_fields import AmountField, AmountsForm
 from ledger import admin as ledger
 from ledger.models import Entry
 from merchants.admin.base import StaffForm
-from payments.admin.submitting import SubmittedRowAdmin
+from payments.admin.decisions.submitting import SubmittedRowAdmin
 from payments.models import Proposal
-from payments.services.staff import journal_actions
+from payments.services.staff.actions import journal_actions
 from payments.services.staff.staff_action import StaffAction
 
 

@@ -21,17 +21,17 @@ from merchants.admin import ReadOnlyAdmin, by_business_name, by_id, exactly
 from merchants.admin.base import Link, staff_action
 from merchants.admin.columns import linked, list_address
 from merchants.admin.filters import CurrencyFilter
-from payments.admin.submitting import ANOTHER, require_seen, submit
+from payments.admin.decisions.submitting import ANOTHER, require_seen, submit
 from payments.models import Proposal, Transaction
-from payments.rules.status_names import (
+from payments.rules.words.status_names import (
     UNAPPLIED_REASONS,
     UNAPPLIED_SHORT_REASONS,
     status_name,
     unapplied_name,
 )
-from payments.services.intents import find_of
 from payments.services.staff import made_about, staff_actions
 from payments.services.staff.staff_action import StaffAction
+from payments.services.transactions.intents import find_of
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import UnappliedMoney
 

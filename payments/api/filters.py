@@ -8,9 +8,9 @@ from kit.api.filters import CreatedFrom, CreatedTo, narrowed, read_query
 from kit.time.timestamps import until_inclusive, whole_millisecond
 from merchants.models import Business
 from payments.api.serializers import PAYMENT_METHODS
-from payments.event_representation import EVENT_STATES
 from payments.models import Transaction
-from payments.representation import PAYMENT
+from payments.representation.events import EVENT_STATES
+from payments.representation.payments import PAYMENT
 from payments.services.events.event_subjects import outcomes_with_reference
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Delivery, Endpoint, Event

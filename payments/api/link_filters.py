@@ -6,8 +6,8 @@ from django.http import QueryDict
 
 from kit.api.fields.strict_fields import UUID, Choice, Currency, RequestSerializer
 from kit.api.filters import CreatedFrom, CreatedTo, read_query
-from payments.link_representation import PAYMENT_LINK
 from payments.models import PaymentLink, PaymentLinkQuerySet
+from payments.representation.links import PAYMENT_LINK
 
 
 class LinkFilterSerializer(RequestSerializer):

@@ -10,7 +10,7 @@ from kit.api.fields.strict_fields import RequestSerializer, read_request
 from kit.api.replays import IdempotentResult
 from kit.connectors.connectors import NotSupported
 from kit.db.card_number_fields import MISPLACED, misplaced
-from merchants.minimum_amounts import below_smallest_payment
+from merchants.businesses.minimum_amounts import below_smallest_payment
 from merchants.models import Business
 from payments.api.serializers import (
     CardCheckSerializer,
@@ -25,11 +25,11 @@ from payments.models import Transaction
 from payments.rails import RailUnavailable
 from payments.rules.cards import Card
 from payments.services.cards import card_checks, card_payments
-from payments.services.intents import find_of
 from payments.services.payouts import payouts
 from payments.services.payouts.beneficiaries import UnknownReference
-from payments.services.payouts.makers import NO_MAKER, Maker
+from payments.services.payouts.controls.makers import NO_MAKER, Maker
 from payments.services.replays import idempotency, reserved_references
+from payments.services.transactions.intents import find_of
 from payments.services.transfers import virtual_account_payments
 
 StartFunction: TypeAlias = Callable[..., IdempotentResult[Transaction]]

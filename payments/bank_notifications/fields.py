@@ -17,8 +17,8 @@ from rest_framework.request import Request
 
 from kit import banks
 from kit.api.fields.strict_fields import Amount, Currency, RequestSerializer, StrictField, Text
-from kit.api.lenient_json import lenient_object
-from kit.api.strict_json import MalformedJSON
+from kit.api.json.lenient_json import lenient_object
+from kit.api.json.strict_json import MalformedJSON
 from kit.text.display_names import printable_line
 from kit.text.masking import mask_card_numbers
 

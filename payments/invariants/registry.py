@@ -4,29 +4,12 @@ See `ledger.invariants` for the format.
 """
 
 from ledger import invariants as ledger
-from payments.invariants import (
-    card_payments,
-    cash,
-    currencies,
-    disputes,
-    events,
-    expected_lines,
-    fee_invoices,
-    journals,
-    late_charges,
-    payment_links,
-    payout_batches,
-    payout_controls,
-    payouts,
-    reserves,
-    settlement,
-    settlement_payouts,
-    staff_decisions,
-    suspense,
-    taxes,
-    transactions,
-    transfers,
-)
+from payments.invariants import events, staff_decisions, suspense, transfers
+from payments.invariants.cash import cash, expected_lines, journals
+from payments.invariants.fees import currencies, fee_invoices, taxes
+from payments.invariants.payments import card_payments, disputes, late_charges, payment_links, transactions
+from payments.invariants.payouts import payout_batches, payout_controls, payouts
+from payments.invariants.settlement import reserves, settlement, settlement_payouts
 
 INVARIANTS = (
     *ledger.INVARIANTS,

@@ -1,52 +1,52 @@
 """Models of transactions, their operations and transitions, settlement and staff decisions."""
 
-from payments.models.account_declarations import AccountDeclaration
-from payments.models.batches import (
+from payments.models.challenges import Challenge
+from payments.models.fee_invoices import FeeInvoice, FeeInvoiceLine, FeeInvoiceQuerySet
+from payments.models.fees import Tariff
+from payments.models.link_counts import LinkCardAttempt, LinkDay
+from payments.models.links import Checkout, PaymentLink, PaymentLinkQuerySet, new_slug
+from payments.models.payouts.beneficiaries import Beneficiary, BeneficiaryQuerySet
+from payments.models.payouts.payout_approvals import PayoutApproval, PayoutApprovalGrant, PayoutServerQuestion
+from payments.models.payouts.payout_controls import PayoutControls, PayoutControlsChange, PayoutLimitCheck
+from payments.models.payouts.payout_returns import PayoutReturn
+from payments.models.payouts.reserved_references import ReservedReference
+from payments.models.payouts.reversals import Reversal
+from payments.models.rail_blocks import RailBlock
+from payments.models.rail_choices import RailChoice
+from payments.models.rail_silences import RailSilence
+from payments.models.reconciliations import Reconciliation, ReconciliationLine
+from payments.models.settlement.batches import (
     BatchTransition,
     SettlementBatch,
     SettlementBatchQuerySet,
     SettlementItem,
     dispute_steps,
 )
-from payments.models.beneficiaries import Beneficiary, BeneficiaryQuerySet
-from payments.models.challenges import Challenge
-from payments.models.counters import TraceCounter
-from payments.models.debts import Debt
-from payments.models.fee_invoices import FeeInvoice, FeeInvoiceLine, FeeInvoiceQuerySet
-from payments.models.fees import Tariff
-from payments.models.holidays import Holiday
-from payments.models.hourly_totals import CountedDay, HourlyTotals
-from payments.models.journals import Journal, JournalLeg
-from payments.models.link_counts import LinkCardAttempt, LinkDay
-from payments.models.links import Checkout, PaymentLink, PaymentLinkQuerySet, new_slug
-from payments.models.operations import CardOperation
-from payments.models.payout_approvals import PayoutApproval, PayoutApprovalGrant, PayoutServerQuestion
-from payments.models.payout_controls import PayoutControls, PayoutControlsChange, PayoutLimitCheck
-from payments.models.payout_returns import PayoutReturn
-from payments.models.proposals import Proposal, ProposalQuerySet
-from payments.models.rail_blocks import RailBlock
-from payments.models.rail_choices import RailChoice
-from payments.models.rail_silences import RailSilence
-from payments.models.reconciliations import Reconciliation, ReconciliationLine
-from payments.models.reserved_references import ReservedReference
-from payments.models.reserves import ReserveHold, ReserveHoldQuerySet, ReserveReturn, RiskTerms
-from payments.models.reversals import Reversal
-from payments.models.settlement_accounts import (
+from payments.models.settlement.debts import Debt
+from payments.models.settlement.holidays import Holiday
+from payments.models.settlement.reserves import ReserveHold, ReserveHoldQuerySet, ReserveReturn, RiskTerms
+from payments.models.settlement.settlement_accounts import (
     SettlementAccount,
     SettlementAccountChange,
     SettlementAccountQuerySet,
     SettlementPayout,
     SettlementPayoutBatch,
 )
+from payments.models.staff.account_declarations import AccountDeclaration
+from payments.models.staff.journals import Journal, JournalLeg
+from payments.models.staff.proposals import Proposal, ProposalQuerySet
 from payments.models.state_errors import AlreadyTransitioned, InvalidState
-from payments.models.transactions import (
+from payments.models.transactions.counters import TraceCounter
+from payments.models.transactions.hourly_totals import CountedDay, HourlyTotals
+from payments.models.transactions.operations import CardOperation
+from payments.models.transactions.transactions import (
     COLLECTED,
     Transaction,
     TransactionQuerySet,
     Transition,
     retry_window,
 )
-from payments.models.watches import WatchedAuthorisation
+from payments.models.transactions.watches import WatchedAuthorisation
 
 __all__ = [
     "COLLECTED",

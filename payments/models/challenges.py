@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from kit.db.card_number_fields import FreeTextField
-from payments.models.transactions import Transaction
+from payments.models.transactions.transactions import Transaction
 from payments.rails.protocol import ActionKind, PayerAction
 
 LONGEST_URL = 2048

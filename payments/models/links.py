@@ -17,7 +17,7 @@ from django.db.models import F, Q
 
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
 from kit.money.money import money
-from merchants.minimum_amounts import smallest_payment
+from merchants.businesses.minimum_amounts import smallest_payment
 from merchants.models import Business
 from virtual_accounts.models import VirtualAccount
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 
 from kit.db.card_number_fields import FreeTextField
-from payments.models.transactions import LONGEST_ACCOUNT
+from payments.models.transactions.transactions import LONGEST_ACCOUNT
 
 
 class RailBlock(models.Model):

@@ -24,10 +24,11 @@ from kit.db import clock
 from merchants.models import Logo
 from merchants.people.access import Limit, public_page
 from payments.models import Checkout, InvalidState, PaymentLink, Transaction
-from payments.pages import link_notices
 from payments.pages.card_form import CardForm, read_card
 from payments.pages.decline_reasons import fields_of, reason_for_payer, title_for_payer
 from payments.pages.ending import Ending
+from payments.pages.links import link_notices
+from payments.pages.links.return_addresses import return_address
 from payments.pages.payer_requests import (
     PageView,
     SeeOther,
@@ -40,10 +41,9 @@ from payments.pages.payer_requests import (
     unknown_address,
 )
 from payments.pages.refused_forms import refuse, refused_form
-from payments.pages.return_addresses import return_address
 from payments.rails import RailUnavailable
 from payments.rails.protocol import ActionKind
-from payments.representation import challenge_address
+from payments.representation.payments import challenge_address
 from payments.sandbox.sandbox_guide import payer_test_cards
 from payments.sandbox.simulated_transfers import simulated_notice
 from payments.services.checkouts import checkouts

@@ -16,7 +16,7 @@ from kit.db import clock
 from merchants.people.access import Who, open_to
 from payments.models import Transaction
 from payments.pages.ending import Ending
-from payments.pages.link_notices import contacts_of_business
+from payments.pages.links.link_notices import contacts_of_business
 from virtual_accounts.models import Session
 
 OVER = Ending(

@@ -13,7 +13,7 @@ from kit.api.fields.answer_fields import (
     open_list,
 )
 from payments.models import Transaction
-from payments.representation import RESPONSE_CODE
+from payments.representation.payments import RESPONSE_CODE
 from webhooks.models import Event
 
 VERSION = 1

@@ -31,7 +31,7 @@ from payments.rules.sandbox_triggers import (
     TEST_CARDS,
     Special,
 )
-from payments.rules.status_names import outcome_name
+from payments.rules.words.status_names import outcome_name
 from payments.sandbox.scenario_steps import (
     ADVANCE,
     AMOUNT,

@@ -18,7 +18,7 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import Tariff
-from payments.models.transactions import EXEMPT_FROM_DUTY
+from payments.models.transactions.transactions import EXEMPT_FROM_DUTY
 from payments.rules.fees import FREE, FeeRule, Flow, Snapshot, default_rule, without_duty
 
 CACHED_FOR = 5.0  # seconds

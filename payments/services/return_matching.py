@@ -13,11 +13,11 @@ from ledger.services import Booking, Kind
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import PayoutReturn, Reversal, Transaction
-from payments.representation import RETURNED_BY_BANK
+from payments.representation.payments import RETURNED_BY_BANK
 from payments.services import ledger_entries, suspense
 from payments.services.events import opt_in_events
-from payments.services.intents import lock
 from payments.services.refunds import refused_returns
+from payments.services.transactions.intents import lock
 
 Applied, Why = PayoutReturn.Applied, PayoutReturn.Why
 

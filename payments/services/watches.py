@@ -12,7 +12,7 @@ from django.db import transaction as database
 
 from kit.time.time_ordered_ids import new_id
 from payments.models import Transaction, Transition, WatchedAuthorisation
-from payments.models.watches import WATCHED_FOR
+from payments.models.transactions.watches import WATCHED_FOR
 from payments.rails.protocol import RailAnswer, Reverses
 from payments.services.rails.rail_choices import may_charge_twice, reverses_of
 

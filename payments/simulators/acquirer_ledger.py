@@ -17,10 +17,10 @@ from iso4217 import Currency
 from payments.rails.iso8583 import answers
 from payments.rails.iso8583.messages import PURCHASE, RETURN, Message, answer_to
 from payments.rules import sandbox_triggers
-from payments.rules.business_days import business_day
 from payments.rules.cards import has_expired
 from payments.rules.outcomes import EXPIRED_CARD, Outcome
 from payments.rules.sandbox_triggers import Special
+from payments.rules.settlement.business_days import business_day
 from payments.simulators.statement_lines import COLUMNS, IN, OUT
 
 APPROVED, INVALID, TOO_LARGE, ALREADY_REVERSED, NOT_FOUND = "00", "12", "13", "21", "25"

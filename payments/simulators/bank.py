@@ -24,7 +24,7 @@ from payments.rails.bank_signing import (
     request_signature,
 )
 from payments.rules import sandbox_triggers
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.simulators.fault_injection import ANSWER, Fault, FaultKind, UnknownFault
 from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, post, written
 from payments.simulators.statement_lines import COLUMNS, IN, OUT

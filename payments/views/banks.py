@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from kit import banks
 from kit.api.conditional_requests import matches
 from kit.api.fields.answer_fields import CURRENCY_FIELD, TEXT, Answer, Field, ListOf
-from kit.api.json_answers import JSONAnswerRenderer
+from kit.api.json.json_answers import JSONAnswerRenderer
 from kit.api.operations import Success, ok, operation
 from merchants.api.api_requests import business_of, read_body
 from payments.api.serializers import ResolveBeneficiarySerializer

@@ -13,13 +13,13 @@ from kit.api.replays import created_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import business_of, read_body
 from merchants.people.request_actors import key_acting
-from payments import beneficiary_representation as answers
 from payments.api.beneficiary_serializers import (
     BeneficiaryChangeSerializer,
     BeneficiaryFilterSerializer,
     SavedBeneficiarySerializer,
 )
 from payments.models import Beneficiary
+from payments.representation import beneficiaries as answers
 from payments.services.payouts import beneficiaries
 
 

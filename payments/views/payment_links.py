@@ -15,11 +15,11 @@ from kit.api.replays import created_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import business_of, read_body
 from merchants.people.request_actors import key_acting
-from payments import link_representation as answers
 from payments.api import link_filters
 from payments.api.link_serializers import LinkChangeSerializer, LinkSerializer
 from payments.api.serializers import VoidSerializer
 from payments.models import Checkout, PaymentLink
+from payments.representation import links as answers
 from payments.services.checkouts import checkouts
 from payments.services.links import links
 

@@ -18,15 +18,15 @@ from merchants.api.api_requests import (
     read_body,
 )
 from merchants.people.access import Limit
-from payments import representation as answers
 from payments.api import request_types
 from payments.api.filters import FilterSerializer, filtered
 from payments.api.serializers import CancelSerializer, CaptureSerializer, VoidSerializer
 from payments.models import Transaction
-from payments.services import cancellations
+from payments.representation import payments as answers
 from payments.services.cards import captures
-from payments.services.intents import find_of
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls.makers import Maker
+from payments.services.transactions import cancellations
+from payments.services.transactions.intents import find_of
 
 CREATE_PAYMENT = any_of(
     "CreatePayment", *(type(each.serializer) for each in request_types.REQUEST_TYPES.values())

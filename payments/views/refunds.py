@@ -11,10 +11,10 @@ from kit.api.pagination import page_of
 from kit.api.replays import created_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import ObjectKind, body_of, business_of, key_of, note_object, read_body
-from payments import representation as answers
 from payments.api.serializers import RefundSerializer
 from payments.models import CardOperation
-from payments.services.payouts.makers import Maker
+from payments.representation import payments as answers
+from payments.services.payouts.controls.makers import Maker
 from payments.services.refunds import refunds
 from payments.views.payments import find_payment
 

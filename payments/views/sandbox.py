@@ -27,19 +27,19 @@ from payments.api.serializers import (
     AdvanceReserveSerializer,
     AdvanceSerializer,
 )
-from payments.event_representation import EVENT, represent_event
 from payments.models import SettlementBatch
-from payments.representation import PAYMENT, SETTLEMENT, represent
+from payments.representation.events import EVENT, represent_event
+from payments.representation.payments import PAYMENT, SETTLEMENT, represent
 from payments.sandbox.scenario_representation import SCENARIO, SCENARIOS, VERSION
 from payments.sandbox.scenarios import scenarios
 from payments.sandbox.simulated_transfers import require_sandbox
 from payments.services.events.event_subjects import subjects_of
-from payments.services.intents import find_of
 from payments.services.sandbox.sandbox_clock import Advanced, advance, advance_to_watch
 from payments.services.sandbox.sandbox_days import DayState, close_day
 from payments.services.sandbox.sandbox_events import advance_event
 from payments.services.sandbox.sandbox_reserves import advance_reserve
 from payments.services.sandbox.sandbox_settlement_accounts import pass_day, pass_waits, pay_out_to
+from payments.services.transactions.intents import find_of
 from webhooks.models import Delivery
 
 # By name: payout batches are above this package.

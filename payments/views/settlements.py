@@ -13,11 +13,11 @@ from kit.api.filters import narrowed
 from kit.api.operations import ok, operation, page
 from kit.api.pagination import OldestFirst, page_of
 from merchants.api.api_requests import ObjectKind, business_of, note_object
-from payments import representation as answers
 from payments.api.filters import SettlementFilterSerializer
 from payments.models import SettlementBatch, SettlementBatchQuerySet
-from payments.models.batches import SHOWN_WITH
-from payments.services.settlement.batch_statements import NumberedLine, StatementLines
+from payments.models.settlement.batches import SHOWN_WITH
+from payments.representation import payments as answers
+from payments.services.settlement.batches.batch_statements import NumberedLine, StatementLines
 
 
 class SettlementsView(APIView):

@@ -17,10 +17,10 @@ from kit.api.replays import IdempotentResult, done_or_replayed
 from kit.db import clock
 from merchants.api.api_requests import ObjectKind, business_of, key_of, note_object, read_body
 from merchants.people.request_actors import key_acting
-from payments import representation as answers
 from payments.api.filters import UnappliedFilterSerializer
 from payments.api.serializers import CreditUnappliedSerializer, ReturnUnappliedSerializer
-from payments.services.payouts.makers import Maker
+from payments.representation import payments as answers
+from payments.services.payouts.controls.makers import Maker
 from payments.services.transfers import api_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries

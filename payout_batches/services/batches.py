@@ -37,9 +37,16 @@ from payments.models import (
 )
 from payments.rules.outcomes import PAYOUT_REJECTED
 from payments.services.fee_rules import NoPrice
-from payments.services.payouts import approvals, beneficiaries, server_questions
-from payments.services.payouts.approvals import EXPIRY, ApprovalChanged, MayNotApprove, Needed, PayoutItem
-from payments.services.payouts.makers import Maker
+from payments.services.payouts import beneficiaries
+from payments.services.payouts.controls import approvals, server_questions
+from payments.services.payouts.controls.approvals import (
+    EXPIRY,
+    ApprovalChanged,
+    MayNotApprove,
+    Needed,
+    PayoutItem,
+)
+from payments.services.payouts.controls.makers import Maker
 from payments.services.rails.rail_choices import configured_bank_for
 from payments.services.refunds.refund_cover import InsufficientFunds
 from payout_batches import summaries

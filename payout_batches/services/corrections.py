@@ -14,7 +14,7 @@ from merchants.models import User
 from merchants.people.audit import Actor
 from payments.models import InvalidState
 from payments.services.payouts import beneficiaries
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls.makers import Maker
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.services.batches import (
     accept_items,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from payments.models import PayoutControls
-from payments.services.payouts import payout_limits
-from payments.services.payouts.payout_limits import Ordered, Usage
+from payments.services.payouts.controls import payout_limits
+from payments.services.payouts.controls.payout_limits import Ordered, Usage
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 
 State = PayoutBatchItem.State

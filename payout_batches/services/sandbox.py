@@ -12,7 +12,7 @@ from kit.db.clock import database_now
 from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import PayoutApproval, PayoutServerQuestion
-from payments.services.payouts.approvals import Needed
+from payments.services.payouts.controls.approvals import Needed
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch
 from payout_batches.representation import represent_batch

@@ -32,13 +32,14 @@ from merchants.models import Business
 from payments.fingerprints import generated_fingerprint
 from payments.models import PayoutServerQuestion, Transaction
 from payments.rails.protocol import PayoutBank, RailAnswer
-from payments.services.payouts import approvals, payouts
-from payments.services.payouts.acceptance import ReleasedSet
+from payments.services.payouts import payouts
 from payments.services.payouts.beneficiaries import BeneficiaryBlocked
-from payments.services.payouts.payout_limits import PayoutLimitReached
+from payments.services.payouts.controls import approvals
+from payments.services.payouts.controls.acceptance import ReleasedSet
+from payments.services.payouts.controls.payout_limits import PayoutLimitReached
 from payments.services.rails.rail_choices import bank_for
 from payments.services.rails.rail_orders import payout_order
-from payments.services.transitions import Cause, call_rail
+from payments.services.transactions.transitions import Cause, call_rail
 from payout_batches.models import PayoutBatch, PayoutBatchItem, WorkLease
 from payout_batches.services import batches, notices, server_answers
 from payout_batches.services.batches import end_if_final, lock

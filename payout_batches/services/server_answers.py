@@ -7,8 +7,8 @@ from django.db import transaction as database
 
 from payments.models import PayoutControls, PayoutServerQuestion
 from payments.rules.outcomes import PAYOUT_REJECTED
-from payments.services.payouts import server_questions
-from payments.services.payouts.server_questions import Answer, Decision
+from payments.services.payouts.controls import server_questions
+from payments.services.payouts.controls.server_questions import Answer, Decision
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch
 from payout_batches.representation import represent_batch

@@ -44,7 +44,7 @@ class Owner:
 OPEN = """
 import json
 from django.utils import timezone
-from merchants.businesses import open_business
+from merchants.businesses.businesses import open_business
 from merchants.people.audit import Actor
 for email in {emails}:
     opened = open_business(name="{name}", email=email, actor=Actor(name="create_business"), now=timezone.now())

@@ -12,13 +12,13 @@ from typing import Any
 
 import requests
 
-from payments.rules.business_days import business_day
 from payments.rules.sandbox_triggers import (
     LOST_ANSWER_ACCOUNT,
     OTHER_NAME_ACCOUNT,
     RETURNED_ACCOUNT,
     SILENT_ACCOUNT,
 )
+from payments.rules.settlement.business_days import business_day
 from tests import orders
 from tests.clients import Credentials, HttpClient
 from tests.journeys.service import Service
@@ -30,9 +30,9 @@ SETTLEMENTS = """
 import json
 from kit.db import clock
 from merchants.people.audit import Actor
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.models import SettlementBatch
-from payments.services.settlement import batch_decisions, batches
+from payments.services.settlement.batches import batch_decisions, batches
 now = clock.now()
 def settled():
     list(batches.settle(batches.due(until=business_day(now)), actor="settle", now=now))
@@ -52,10 +52,11 @@ from django.test import override_settings
 from kit.db import clock
 from merchants.people.audit import Actor
 from merchants.models import Business, User
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.models import Proposal, SettlementBatch
-from payments.services.settlement import batch_decisions, batches
-from payments.services.staff import four_eyes, journal_actions, staff_actions
+from payments.services.settlement.batches import batch_decisions, batches
+from payments.services.staff import four_eyes, staff_actions
+from payments.services.staff.actions import journal_actions
 now, business = clock.now(), Business.objects.get(pk="{business}")
 list(batches.settle(batches.due(until=business_day(now)), actor="settle", now=now))
 batch = SettlementBatch.objects.get(business=business, state="pending")
@@ -95,7 +96,7 @@ from kit.db import clock
 from ledger.services import Kind
 from merchants.models import User
 from merchants.people.audit import Actor
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.services.journals.drafts import Leg
 from payments.services.reconciliation import breaks
 from tests.bank_statements import bank_account, csv_statement

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from tests import orders
 from tests.browser.chromium import visit
 from tests.browser.page_states.actions import AN_HOUR_LATER

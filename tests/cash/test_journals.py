@@ -18,13 +18,14 @@ from ledger.services import Kind
 from merchants.models import Member
 from payments.invariants.registry import INVARIANTS
 from payments.models import Journal, JournalLeg
-from payments.rules.business_days import business_day
-from payments.rules.dispute_words import Status
+from payments.rules.settlement.business_days import business_day
+from payments.rules.words.dispute_words import Status
 from payments.services.journals.drafts import Leg
 from payments.services.reconciliation import breaks, report
 from payments.services.reconciliation.arrivals import arrived
 from payments.services.reconciliation.ledger_line import due_on
-from payments.services.staff import journal_actions, staff_actions
+from payments.services.staff import staff_actions
+from payments.services.staff.actions import journal_actions
 from tests.bank_statements import bank_account, csv_statement, import_statement
 from tests.disputed import disputed, payment_of, take
 from tests.factories import MemberFactory

@@ -431,12 +431,12 @@ class TestLimits:
             "dashboard/account/views.py",
             "dashboard/account/sign_in/sign_in_limits.py",
             "dashboard/account/second_factor/webauthn_ceremonies.py",
-            "dashboard/webhooks/endpoint_views.py",
+            "dashboard/webhooks/endpoints/endpoint_views.py",
             "merchants/people/access.py",
             "merchants/exports.py",
             "merchants/api/rate_limits.py",
             "merchants/people/team.py",
-            "payments/views/exams.py",
+            "payments/views/webhooks/exams.py",
             "webhooks/exams/exams.py",
         }
 

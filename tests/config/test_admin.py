@@ -47,7 +47,7 @@ from payments.models import (
     Transition,
     WatchedAuthorisation,
 )
-from payments.models.watches import WATCHED_FOR
+from payments.models.transactions.watches import WATCHED_FOR
 from payments.services import fee_rules
 from payments.services.links import links
 from payments.services.payouts import payout_returns

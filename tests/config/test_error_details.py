@@ -15,15 +15,15 @@ APPS = ("disputes", "kit", "ledger", "merchants", "payments", "virtual_accounts"
 # Decisions in the administration and the dashboard, whose forms show these errors.
 ON_PAGES = (
     "disputes/services/debits.py",
-    "disputes/services/intake.py",
-    "disputes/services/unmatched.py",
+    "disputes/services/reports/intake.py",
+    "disputes/services/reports/unmatched.py",
     "payments/services/journals/",
     "payments/services/reconciliation/",
     "payments/services/staff/",
     "payments/services/reporting/fee_invoices.py",
     "payments/services/settlement/",
     "payments/services/transfers/unclaimed_decisions.py",
-    "payments/models/batches.py",
+    "payments/models/settlement/batches.py",
 )
 GAP = "…"  # in place of a value
 

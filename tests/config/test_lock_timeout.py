@@ -1,7 +1,7 @@
 import pytest
 from django.db import OperationalError, connection
 
-from config import lock_timeout
+from config.database import lock_timeout
 
 pytestmark = [
     pytest.mark.django_db,

@@ -12,7 +12,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import errors
 
-from config import migration_state
+from config.database import migration_state
 from config.management.commands import migrate
 from operations import health
 

@@ -3,7 +3,7 @@
 import hmac
 import json
 
-from connectors.checkout.references import reference_of
+from connectors.checkout.api.references import reference_of
 from connectors.services import event_processing
 from payments import rails
 from payments.services.rails import requery

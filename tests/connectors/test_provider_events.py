@@ -17,10 +17,10 @@ from payments import rails
 from payments.models import CardOperation, Transaction, WatchedAuthorisation
 from payments.rails.protocol import Reverses
 from payments.rules.outcomes import CANCELLED
-from payments.services import transitions
 from payments.services.rails.rail_queries import query_leases
 from payments.services.rails.rail_queries.query_leases import lane_of
-from payments.services.transitions import Cause
+from payments.services.transactions import transitions
+from payments.services.transactions.transitions import Cause
 from payments.tasks import look_at_watches
 from tests.connectors.provider_webhooks import (
     CHECKOUT,

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from connectors.checkout.references import reference_of
+from connectors.checkout.api.references import reference_of
 from connectors.checkout.simulator import tables
-from connectors.checkout.simulator.faults import WebhookFault
+from connectors.checkout.simulator.control.faults import WebhookFault
 from connectors.checkout.simulator.simulator import Simulator
 from connectors.models import ProviderEvent
 from connectors.protocol import Effect

@@ -10,7 +10,7 @@ from dashboard.payouts.approval_mail import mail_due
 from merchants.models import MutedNotification
 from merchants.people.audit import Actor
 from payments.models import PayoutApproval, PayoutControls, Transaction
-from payments.services.payouts import waiting_payouts
+from payments.services.payouts.controls import waiting_payouts
 from payout_batches.services import batches, corrections
 from tests import orders
 from tests.batches import checked_batch

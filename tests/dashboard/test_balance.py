@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from dashboard.balance import settlement_calendar
-from dashboard.ui.figures import Change
+from dashboard.ui.components.figures import Change
 from kit.money.money import approximate, money
 from payments.models import SettlementBatch
 from payments.services.payouts import payout_returns

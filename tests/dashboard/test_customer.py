@@ -8,7 +8,7 @@ from dashboard.models import Note
 from dashboard.payments.customer_activity import MOST_ROWS
 from dashboard.tasks import index_search
 from payments.models import Transaction
-from payments.rules.dispute_words import Status as DisputeStatus
+from payments.rules.words.dispute_words import Status as DisputeStatus
 from payments.services.refunds import refunds
 from tests import orders
 from tests.developer_site.test_pages import Audit

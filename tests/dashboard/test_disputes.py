@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from dashboard.tasks import index_search
 from disputes.models import AnswerSending, Dispute, DisputeFile
-from disputes.services import intake
-from disputes.services.answer_files import collect
-from disputes.services.report_files import account_of
+from disputes.services.answers.answer_files import collect
+from disputes.services.reports import intake
+from disputes.services.reports.report_files import account_of
 from kit.time.time_ordered_ids import earliest_id
 from merchants.models import Member
 from payments.models import Transaction
-from payments.rules.dispute_words import Reason, Stage, Status
+from payments.rules.words.dispute_words import Reason, Stage, Status
 from tests.dashboard.people import signed_in
 from tests.disputed import AMOUNT, disputed, payment_of, take, told
 from tests.factories import MemberFactory

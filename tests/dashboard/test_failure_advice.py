@@ -3,7 +3,7 @@
 import pytest
 
 from payments.rules import outcomes
-from payments.rules.failure_advice import UNEXPLAINED, advice_on
+from payments.rules.words.failure_advice import UNEXPLAINED, advice_on
 from tests import orders
 from tests.transactions import start
 

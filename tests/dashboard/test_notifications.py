@@ -8,7 +8,7 @@ from merchants.models import MutedNotification
 from merchants.people import notifications
 from merchants.people.notifications import Kind
 from merchants.people.roles import Role
-from payments.services.settlement import settlement_notices
+from payments.services.settlement.payouts import settlement_notices
 from tests.dashboard.people import signed_in
 from tests.disputed import disputed
 from tests.factories import MemberFactory

@@ -8,7 +8,7 @@ from smtplib import SMTPServerDisconnected
 import pytest
 from django.db import connection
 
-from dashboard.webhooks import outage_mail
+from dashboard.webhooks.endpoints import outage_mail
 from tests.factories import BusinessFactory, MemberFactory
 from tests.racing import racers
 from tests.webhooks.rows import DELIVERED, FAILED, NOON, acquire, make_delivery, make_endpoint, record

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from dashboard.ui.figures import NO_PAST, Change
+from dashboard.ui.components.figures import NO_PAST, Change
 from dashboard.ui.lists.bounded_totals import Count
 from disputes.models import Dispute
 from merchants.models import Business

@@ -9,7 +9,7 @@ from django.utils import timezone
 from merchants.models import AuditEntry
 from payments.models import PayoutControls, PayoutControlsChange, Transaction
 from payments.rules.sandbox_triggers import OTHER_NAME_ACCOUNT, SILENT_ACCOUNT, UNKNOWN_ACCOUNT
-from payments.services.payouts import payout_settings
+from payments.services.payouts.controls import payout_settings
 from tests import orders, payout_controls
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory

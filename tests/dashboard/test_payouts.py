@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from dashboard.ui.figures import Change
+from dashboard.ui.components.figures import Change
 from kit.money.money import MINUS
 from merchants.models import AuditEntry
 from payments.models import Beneficiary, PayoutControls, PayoutServerQuestion, Tariff, Transaction
@@ -18,7 +18,8 @@ from payments.rules.sandbox_triggers import (
     UNKNOWN_ACCOUNT,
 )
 from payments.services import fee_rules
-from payments.services.payouts import payout_returns, waiting_payouts
+from payments.services.payouts import payout_returns
+from payments.services.payouts.controls import waiting_payouts
 from tests import orders
 from tests.batches import completed_batch, waiting_batch
 from tests.beneficiaries import beneficiary_of, blocked_beneficiary

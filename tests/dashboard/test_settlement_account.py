@@ -8,7 +8,7 @@ from django.utils import timezone
 from merchants.models import AuditEntry
 from payments.models import SettlementAccount, SettlementAccountChange, Transaction
 from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
-from payments.services.settlement import settlement_accounts
+from payments.services.settlement.payouts import settlement_accounts
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory

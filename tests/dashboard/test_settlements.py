@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from kit.money.money import MINUS, figures, money
 from payments.models import SettlementBatch, Tariff, Transaction
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 from payments.services import fee_rules
-from payments.services.settlement import settlement_payouts
+from payments.services.settlement.payouts import settlement_payouts
 from tests import orders, reserves
 from tests.developer_site.test_pages import Audit
 from tests.disputed import disputed, payment_of, take

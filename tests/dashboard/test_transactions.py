@@ -13,9 +13,9 @@ from dashboard.models import Note
 from dashboard.tasks import index_search
 from merchants.models import AuditEntry
 from payments.models import Holiday, Transaction
-from payments.rules.business_days import business_day, day_after
-from payments.rules.dispute_words import Status as DisputeStatus
-from payments.rules.payout_days import next_payout_day
+from payments.rules.settlement.business_days import business_day, day_after
+from payments.rules.settlement.payout_days import next_payout_day
+from payments.rules.words.dispute_words import Status as DisputeStatus
 from tests import orders
 from tests.developer_site.test_pages import Audit
 from tests.disputed import disputed, take

@@ -13,7 +13,7 @@ from ledger.services import balances
 from merchants.models import AuditEntry
 from payments.models import PayoutControls, Transaction
 from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
-from payments.rules.status_names import UNAPPLIED_REASONS, UNAPPLIED_SHORT_REASONS
+from payments.rules.words.status_names import UNAPPLIED_REASONS, UNAPPLIED_SHORT_REASONS
 from payments.services.transfers import unapplied_decisions
 from tests.addresses import is_asked
 from tests.dashboard.people import signed_in

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from dashboard.ui.figures import Change
+from dashboard.ui.components.figures import Change
 from kit.db import clock
 from tests.developer_site.test_pages import Audit
 from tests.query_counts import at_most

@@ -12,7 +12,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from disputes.models import Dispute, DisputeReport
-from disputes.services import answers, intake, unmatched
+from disputes.services.answers import answers
+from disputes.services.reports import intake, unmatched
 from kit.api.errors import Problem
 from ledger.invariants import check
 from ledger.models import Account
@@ -20,7 +21,7 @@ from merchants.models import Business, User
 from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import SettlementBatch, Transaction
-from payments.rules.dispute_words import STAGES, Stage, Status
+from payments.rules.words.dispute_words import STAGES, Stage, Status
 from payments.services.refunds import refunds
 from payments.services.staff import four_eyes
 from tests import orders

@@ -11,7 +11,7 @@ from django.utils import timezone
 from cash.models import Break, MatchedItem
 from disputes.models import Dispute, DisputeStep
 from ledger.models import Account
-from payments.rules.dispute_words import Stage, Status
+from payments.rules.words.dispute_words import Stage, Status
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
 from tests.disputed import disputed, take
 from tests.settling import today

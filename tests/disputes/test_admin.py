@@ -17,7 +17,7 @@ from merchants.models import AuditEntry
 from operations.administration.attention import figures
 from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal
-from payments.rules.dispute_words import Stage, Status
+from payments.rules.words.dispute_words import Stage, Status
 from tests.dashboard.people import signed_in
 from tests.disputed import AMOUNT, disputed, file_of, payment_of, row, take
 from tests.factories import UserFactory

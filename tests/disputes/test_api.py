@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 
 from disputes.models import Dispute, DisputeFile
-from disputes.services import answers
-from disputes.services.packet import PARTS
+from disputes.services.answers import answers
+from disputes.services.answers.packet import PARTS
 from merchants.models import ApiKey
 from merchants.people.audit import Actor
 from payments.models import InvalidState
-from payments.rules.dispute_words import Stage
+from payments.rules.words.dispute_words import Stage
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.disputed import disputed, payment_of

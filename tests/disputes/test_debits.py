@@ -14,7 +14,7 @@ from ledger.models import Account
 from merchants.models import AuditEntry
 from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal
-from payments.rules.dispute_words import Stage, Status
+from payments.rules.words.dispute_words import Stage, Status
 from payments.services.staff.meanings import meaning_of
 from tests.disputed import disputed, take
 from tests.racing import racers

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from disputes.models import Dispute
-from payments.rules.dispute_words import OPEN
+from payments.rules.words.dispute_words import OPEN
 from tests.disputes.actions import (
     NAMES,
     SETTINGS,

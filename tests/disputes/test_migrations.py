@@ -7,7 +7,7 @@ from django.apps import apps
 from django.db import connection
 
 from disputes.models import Dispute
-from payments.rules.dispute_words import STAGES
+from payments.rules.words.dispute_words import STAGES
 from tests.disputed import disputed, payment_of
 
 pytestmark = pytest.mark.django_db

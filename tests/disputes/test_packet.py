@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from disputes.services.packet import packet_of
+from disputes.services.answers.packet import packet_of
 from disputes.services.rails.answer_contents import answer_of
 from tests.disputed import disputed, payment_of
 from tests.webhooks.rows import make_endpoint

@@ -18,10 +18,10 @@ from django.core.management import call_command
 from django.db import connection
 
 from disputes.models import Dispute, DisputeReport, DisputeStep
-from disputes.services import answers
 from disputes.services import clock as deadlines
+from disputes.services.answers import answers
 from payments.models import InvalidState, SettlementBatch, Transaction
-from payments.rules.dispute_words import Stage, Status
+from payments.rules.words.dispute_words import Stage, Status
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.disputed import AMOUNT, disputed, file_of, payment_of, row

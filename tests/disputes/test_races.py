@@ -15,14 +15,16 @@ from django.utils import timezone
 
 from disputes.models import Dispute, DisputeFile, DisputeReport, DisputeStep
 from disputes.rules import report_format
-from disputes.services import answers, clock, evidence, intake, moves, report_files, unmatched
+from disputes.services import clock, moves
+from disputes.services.answers import answers, evidence
+from disputes.services.reports import intake, report_files, unmatched
 from kit.api.errors import Problem
 from ledger.invariants import check
 from ledger.models import Entry
 from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import InvalidState, Transaction
-from payments.rules.dispute_words import Stage, Status
+from payments.rules.words.dispute_words import Stage, Status
 from payments.services.refunds import refunds
 from payments.services.staff import four_eyes
 from tests import orders

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from disputes.models import Dispute, DisputeReport
 from payments.models import Transaction
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from tests.disputed import AMOUNT, file_of, payment_of, row
 
 pytestmark = pytest.mark.django_db

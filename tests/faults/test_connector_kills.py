@@ -10,8 +10,8 @@ import pytest
 import requests
 
 from config.runtime import simulated_providers
-from connectors.checkout.references import reference_of
-from connectors.checkout.simulator.faults import CallFault
+from connectors.checkout.api.references import reference_of
+from connectors.checkout.simulator.control.faults import CallFault
 from connectors.checkout.simulator.server import CheckoutServer
 from connectors.checkout.simulator.simulator import Answer
 from connectors.checkout.simulator.simulator import Simulator as SimulatedCheckout

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management import call_command
 
-from payments.services.settlement import batch_transitions, batches
+from payments.services.settlement.batches import batch_transitions, batches
 
 POINTS = ("inside a chunk", "between chunks", "before the end", "at the end", "while payments follow")
 

@@ -4,8 +4,8 @@ import secrets
 
 import pytest
 
+from connectors.checkout.simulator.control.settings import Identity
 from connectors.checkout.simulator.server import CheckoutServer
-from connectors.checkout.simulator.settings import Identity
 from connectors.checkout.simulator.simulator import Simulator
 from kit.text.masking import passes_luhn
 from tests import orders

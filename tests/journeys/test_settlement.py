@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 import requests
 
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from tests import orders
 from tests.journeys.killed_settle import POINTS
 from tests.journeys.service import PROJECT

@@ -63,7 +63,7 @@ def next_release(folder):
     """Copy the project, and add a column, an index and a constraint."""
     left_out = shutil.ignore_patterns(".*", "var", "__pycache__", "tests", "benchmarks")
     shutil.copytree(PROJECT, folder, ignore=left_out)
-    model = folder / "payments" / "models" / "transactions.py"
+    model = folder / "payments" / "models" / "transactions" / "transactions.py"
     before, found, after = model.read_text().partition("    objects: ClassVar = TransactionQuerySet")
     assert found
     model.write_text(f"{before}    colour = {COLOUR}\n\n{found}{after}")

@@ -37,7 +37,7 @@ WAITING, HELD = Delivery.State.WAITING, Delivery.State.HELD
 def _small_pieces(monkeypatch):
     """Use small batches, so that every purge takes several."""
     for module in (
-        "kit.db.batched_purge",
+        "kit.db.rows.batched_purge",
         "merchants.api.nonces",
         "webhooks.purge",
         "operations.retention",

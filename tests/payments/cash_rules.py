@@ -14,14 +14,14 @@ from cash.services.imports import Source, last_statement
 from ledger.invariants import check
 from ledger.services import Kind
 from merchants.models import Business, User
-from payments.invariants import expected_lines
+from payments.invariants.cash import expected_lines
 from payments.models import Journal, JournalLeg, Transaction
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.services.journals.drafts import Draft, Leg, can_be_reversed
 from payments.services.reconciliation import breaks, ledger_lines, report
 from payments.services.reconciliation.ledger_line import LedgerLine
 from payments.services.reconciliation.sums import DaySums
-from payments.services.staff import break_matches, journal_actions
+from payments.services.staff.actions import break_matches, journal_actions
 from tests.bank_statements import bank_account, csv_statement
 from tests.settling import STAFF
 

@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from disputes.models import Dispute, DisputeReport
-from disputes.services import answers, clock, intake, unmatched
-from disputes.services.reports import ReportedCase
+from disputes.services import clock
+from disputes.services.answers import answers
+from disputes.services.reports import intake, unmatched
+from disputes.services.reports.reports import ReportedCase
 from ledger.models import Account
 from ledger.services import Kind
 from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import Transaction
-from payments.rules.dispute_words import OPEN, STAGES, Stage, Status
+from payments.rules.words.dispute_words import OPEN, STAGES, Stage, Status
 from tests import orders
 from tests.disputed import told
 from tests.transactions import start

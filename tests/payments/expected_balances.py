@@ -20,7 +20,7 @@ from payments.models import (
     Transaction,
     TransactionQuerySet,
 )
-from payments.rules.dispute_words import FOR_THE_BUSINESS, Stage
+from payments.rules.words.dispute_words import FOR_THE_BUSINESS, Stage
 from virtual_accounts.models import UnappliedMoney
 
 NETTED = ("transaction", "operation", "dispute_step")  # one of them by each item of a batch

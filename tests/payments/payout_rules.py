@@ -22,8 +22,8 @@ from payments.models import (
     Transaction,
     TransactionQuerySet,
 )
-from payments.services.payouts import payout_freezes, payout_settings, waiting_payouts
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls import payout_freezes, payout_settings, waiting_payouts
+from payments.services.payouts.controls.makers import Maker
 from payments.services.staff import staff_actions
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.serializers import PayoutBatchSerializer

@@ -18,7 +18,7 @@ from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import InvalidState, Transaction, WatchedAuthorisation
 from payments.rails.protocol import CardOrder, RailAnswer
-from payments.services import cancellations
+from payments.services.transactions import cancellations
 from payments.tasks import expire_due, look_at_watches, requery_due
 from tests.by_refund_acquirer import (
     APPROVED,

@@ -16,14 +16,14 @@ from ledger.invariants import check
 from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import InvalidState, LinkCardAttempt, PaymentLink, Transaction
-from payments.services import cancellations, expiry
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkouts import Details
 from payments.services.links import link_recounts, links
 from payments.services.links.link_uses import AttemptNotBegun, LinkNotPayable
+from payments.services.transactions import cancellations, expiry
+from payments.services.transactions.transitions import Cause
 from payments.services.transfers import incoming
 from payments.services.transfers.incoming import Notice
-from payments.services.transitions import Cause
 from tests import orders
 from tests.orders import DECLINED_CARD
 from tests.payers import Payer, address_of, card_number

@@ -30,7 +30,7 @@ from disputes.services.locking import lock_dispute
 from disputes.services.moves import Moved
 from kit.api.errors import Problem
 from kit.db import clock
-from ledger.account_ids import account_ids
+from ledger.booking.account_ids import account_ids
 from ledger.invariants import check
 from ledger.models import Account, Entry
 from merchants.models import Business
@@ -49,9 +49,9 @@ from payments.models import (
 )
 from payments.pages.card_form import read_card
 from payments.rails.protocol import RailAnswer
-from payments.rules.dispute_words import Status
 from payments.rules.outcomes import COMPLETED, DO_NOT_HONOUR
-from payments.services import cancellations, expiry, fee_rules, transitions
+from payments.rules.words.dispute_words import Status
+from payments.services import fee_rules
 from payments.services.cards import captures
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkout_limits import LimitReached
@@ -62,8 +62,12 @@ from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.rails import requery
 from payments.services.refunds import refunds
-from payments.services.settlement import batch_decisions, reserves
-from payments.services.staff import four_eyes, journal_actions, staff_actions
+from payments.services.settlement import reserves
+from payments.services.settlement.batches import batch_decisions
+from payments.services.staff import four_eyes, staff_actions
+from payments.services.staff.actions import journal_actions
+from payments.services.transactions import cancellations, expiry, transitions
+from payments.services.transactions.transitions import Cause
 from payments.services.transfers import (
     account_deactivation,
     incoming,
@@ -71,7 +75,6 @@ from payments.services.transfers import (
     unclaimed_decisions,
 )
 from payments.services.transfers.incoming import Notice
-from payments.services.transitions import Cause
 from tests import orders
 from tests.disputed import disputed, take
 from tests.factories import BusinessFactory, UserFactory

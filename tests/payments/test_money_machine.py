@@ -27,7 +27,7 @@ from ledger.invariants import check
 from ledger.models import Account, Posting
 from ledger.services import Kind, balances
 from merchants.models import User
-from payments.invariants import expected_lines
+from payments.invariants.cash import expected_lines
 from payments.invariants.registry import INVARIANTS
 from payments.models import (
     AccountDeclaration,
@@ -47,25 +47,26 @@ from payments.models import (
     Transition,
 )
 from payments.rails.sandbox import SandboxAcquirer, SandboxBank
-from payments.rules.dispute_words import OPEN
 from payments.rules.fees import Flow, default_rule
-from payments.services import cancellations, expiry, fee_rules, return_matching
+from payments.rules.words.dispute_words import OPEN
+from payments.services import fee_rules, return_matching
 from payments.services.cards import captures, challenges
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.rails import requery
 from payments.services.rails.declared_accounts import cached_declarations
 from payments.services.refunds import refunds
-from payments.services.settlement import batch_decisions, debts, reserves
-from payments.services.staff import (
+from payments.services.settlement import debts, reserves
+from payments.services.settlement.batches import batch_decisions
+from payments.services.staff import four_eyes, staff_actions
+from payments.services.staff.actions import (
     account_declarations,
     debt_collection,
-    four_eyes,
     journal_actions,
-    staff_actions,
     suspense_actions,
 )
 from payments.services.staff.staff_action import StaffAction
+from payments.services.transactions import cancellations, expiry
 from payments.services.transfers import account_deactivation, incoming
 from payments.services.transfers.incoming import Notice
 from payout_batches.models import PayoutBatch, PayoutBatchItem

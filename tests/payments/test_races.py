@@ -13,12 +13,12 @@ from django.db import connection
 from kit.api.replays import IdempotentResult
 from payments.models import CardOperation, Challenge, InvalidState, Transaction
 from payments.rails.protocol import ActionKind
-from payments.services import cancellations, expiry
 from payments.services.cards import captures, challenges
-from payments.services.intents import FIRST_QUERY_AFTER
-from payments.services.operations import AmountTooLarge
 from payments.services.rails import requery
 from payments.services.refunds import refunds
+from payments.services.transactions import cancellations, expiry
+from payments.services.transactions.intents import FIRST_QUERY_AFTER
+from payments.services.transactions.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import kept_locked, racers

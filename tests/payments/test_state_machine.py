@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rules import fees
-from payments.services import expiry
 from payments.services.cards import captures, challenges
-from payments.services.operations import AmountTooLarge
 from payments.services.rails import requery
 from payments.services.refunds import refunds
+from payments.services.transactions import expiry
+from payments.services.transactions.operations import AmountTooLarge
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.state_machines import run_machine

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payments.models import CardOperation, TraceCounter, Transaction
-from payments.services import intents
 from payments.services.refunds import refunds
+from payments.services.transactions import intents
 from payments.trace_numbers import (
     BLOCK,
     FAILOVER_GAP,

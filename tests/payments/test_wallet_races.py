@@ -24,10 +24,11 @@ from payments.models import Tariff, Transaction, Transition
 from payments.rails.protocol import RailAnswer
 from payments.rules.fees import Flow
 from payments.rules.outcomes import COMPLETED
-from payments.services import fee_rules, operations, transitions
+from payments.services import fee_rules
 from payments.services.payouts import payout_returns
 from payments.services.rails import requery
 from payments.services.refunds import refunds
+from payments.services.transactions import operations, transitions
 from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
 from tests import orders
@@ -109,7 +110,7 @@ class TestPayouts:
         assert broken() == {}
 
     def test_first_ones_open_the_accounts_once(self, settings):
-        """Tests `ledger.account_ids` when many concurrent requests need the accounts of a new business."""
+        """Tests `ledger.booking.account_ids` when many concurrent requests need the accounts of a new business."""
         settings.PAYOUT_REQUIRES_BALANCE = False
         with racers(8) as threads:
             for _ in range(5):

@@ -15,10 +15,10 @@ from ledger.invariants import check
 from ledger.models import Entry
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, InvalidState, WatchedAuthorisation
-from payments.services import cancellations, expiry, operations
 from payments.services.cards import captures, late_charges
 from payments.services.rails import requery, watch_looks
-from payments.services.transitions import Cause
+from payments.services.transactions import cancellations, expiry, operations
+from payments.services.transactions.transitions import Cause
 from tests.by_refund_acquirer import (
     ACCEPTED,
     APPROVED,

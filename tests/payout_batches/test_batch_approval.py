@@ -8,9 +8,9 @@ from merchants.models import AuditEntry
 from merchants.people.audit import Actor
 from payments.models import InvalidState, PayoutControls, PayoutServerQuestion, Transaction
 from payments.services.payouts import beneficiaries
-from payments.services.payouts.approvals import ApprovalChanged, MayNotApprove
-from payments.services.payouts.server_questions import Answer, Decision
-from payments.services.staff import business_closing
+from payments.services.payouts.controls.approvals import ApprovalChanged, MayNotApprove
+from payments.services.payouts.controls.server_questions import Answer, Decision
+from payments.services.staff.actions import business_closing
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.services import batches, checks, corrections, sending, server_answers
 from tests import orders

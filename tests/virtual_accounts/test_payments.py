@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from payments.models import Transaction
-from payments.services import expiry, transitions
+from payments.services.transactions import expiry, transitions
 from payments.services.transfers import account_deactivation
 from tests import orders
 from virtual_accounts import nuban

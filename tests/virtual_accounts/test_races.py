@@ -13,7 +13,7 @@ from django.db import connection, connections
 from django.utils import timezone
 
 from payments.models import InvalidState, Transaction
-from payments.services import cancellations, expiry
+from payments.services.transactions import cancellations, expiry
 from payments.services.transfers import account_deactivation, incoming
 from payments.services.transfers.incoming import Notice
 from payments.services.transfers.virtual_account_payments import SessionOpen

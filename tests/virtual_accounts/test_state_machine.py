@@ -14,7 +14,7 @@ from ledger.invariants import check
 from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
-from payments.services import expiry
+from payments.services.transactions import expiry
 from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
 from payments.services.transfers.return_destinations import OtherCurrency

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from payments.representation import represent_unapplied_transfer
+from payments.representation.payments import represent_unapplied_transfer
 from payments.services.transfers import incoming
 from payments.services.transfers import unapplied_decisions as decisions
 from payments.services.transfers.incoming import Notice

@@ -16,7 +16,7 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from kit.db.card_number_fields import refuse_card_number
-from kit.db.columns import save_columns
+from kit.db.rows.columns import save_columns
 from merchants.api.api_keys import random_key
 from merchants.models import Business
 from merchants.people import audit

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from kit.db.columns import save_columns
+from kit.db.rows.columns import save_columns
 from webhooks.endpoints.outages import Outage, last_success, outage_of
 from webhooks.models import TRIES, Attempt, Delivery, Endpoint, OpenOutage
 

@@ -22,8 +22,8 @@ from django.db.backends.sqlite3 import base as sqlite3
 from django.db.migrations import Migration
 from psycopg import errors
 
-from config import new_database
-from config.migration_state import partly_replaced
+from config.database import new_database
+from config.database.migration_state import partly_replaced
 from kit.db import postgresql
 from kit.terminal.terminal import TerminalCommand
 

@@ -20,7 +20,7 @@ from config.runtime import embedded, simulated_providers
 from config.runtime.simulated_providers import SIMULATED
 from kit.terminal.terminal import TerminalCommand
 from merchants.api.curl import sign_call
-from merchants.businesses import new_password, open_business
+from merchants.businesses.businesses import new_password, open_business
 from merchants.models import ApiKey, Business, User
 from merchants.people.audit import Actor
 from payments.models import PaymentLink

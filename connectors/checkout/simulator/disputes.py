@@ -8,8 +8,8 @@ from email import message_from_bytes
 from functools import partial
 
 from connectors.checkout.simulator import tables
+from connectors.checkout.simulator.api.responses import Refused
 from connectors.checkout.simulator.money import Books
-from connectors.checkout.simulator.responses import Refused
 from connectors.checkout.simulator.state import (
     Account,
     Dispute,

@@ -12,7 +12,7 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from connectors.checkout.simulator import tables
-from connectors.checkout.simulator.documents import summary
+from connectors.checkout.simulator.api.documents import summary
 from connectors.checkout.simulator.state import (
     Account,
     Action,

@@ -5,10 +5,10 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from connectors.checkout.simulator import tables
+from connectors.checkout.simulator.api.responses import Response
+from connectors.checkout.simulator.api.validation import payment_errors
 from connectors.checkout.simulator.payments import Processor
-from connectors.checkout.simulator.responses import Response
 from connectors.checkout.simulator.state import Account, Document, HostedPage, Payment, Stage
-from connectors.checkout.simulator.validation import payment_errors
 
 STYLE = "body{font:16px/1.5 system-ui;max-width:26rem;margin:3rem auto;padding:0 1rem}label,button,a{display:block;margin:.75rem 0}"
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from connectors.checkout.simulator import tables
-from connectors.checkout.simulator.responses import Refused
+from connectors.checkout.simulator.api.responses import Refused
 from connectors.checkout.simulator.state import Account, Action, Card, Document, Payment, Stage, without_empty
 
 MAX_ACTIONS = 150  # per payment

@@ -6,9 +6,9 @@ POST /control takes the instructions of `control.py`, without a key.
 import json
 from http import HTTPStatus
 
-from connectors.checkout.simulator.calls import call_of
-from connectors.checkout.simulator.control import carry_out
-from connectors.checkout.simulator.faults import LOST, CallFault
+from connectors.checkout.simulator.api.calls import call_of
+from connectors.checkout.simulator.control.control import carry_out
+from connectors.checkout.simulator.control.faults import LOST, CallFault
 from connectors.checkout.simulator.simulator import Answer, Simulator, garbled
 from payments.simulators.fault_injection import FaultKind
 from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, written

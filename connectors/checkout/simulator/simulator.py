@@ -14,16 +14,17 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from connectors.checkout.simulator import documents, tables
-from connectors.checkout.simulator.calls import Call, Calls, call_of
+from connectors.checkout.simulator import tables
+from connectors.checkout.simulator.api import documents
+from connectors.checkout.simulator.api.calls import Call, Calls, call_of
+from connectors.checkout.simulator.api.rate_limits import TokenBucket
+from connectors.checkout.simulator.api.responses import Refused, Response
+from connectors.checkout.simulator.control.faults import CUTS, LOST, CallFault, Plan
+from connectors.checkout.simulator.control.settings import Identity
 from connectors.checkout.simulator.disputes import DisputeDesk
-from connectors.checkout.simulator.faults import CUTS, LOST, CallFault, Plan
 from connectors.checkout.simulator.money import Books
 from connectors.checkout.simulator.pages import PayerPages
 from connectors.checkout.simulator.payments import Processor
-from connectors.checkout.simulator.rate_limits import TokenBucket
-from connectors.checkout.simulator.responses import Refused, Response
-from connectors.checkout.simulator.settings import Identity
 from connectors.checkout.simulator.state import Account, Action, Clock, Document, Payment
 from connectors.checkout.simulator.webhooks import Delivery, Outbox, Sender, send
 from payments.simulators.fault_injection import FaultKind

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from connectors.checkout.simulator import tables
-from connectors.checkout.simulator.settings import Delays, Identity, Variants
+from connectors.checkout.simulator.control.settings import Delays, Identity, Variants
 from connectors.checkout.simulator.tables import Authentication
 
 Document = dict[str, Any]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from connectors.checkout.simulator import tables
-from connectors.checkout.simulator.faults import WebhookFault
+from connectors.checkout.simulator.control.faults import WebhookFault
 from connectors.checkout.simulator.state import Account, Document, timestamp, without_empty
 from payments.simulators.http_server import status_of
 

@@ -2,8 +2,8 @@ from argparse import ArgumentParser
 from functools import partial
 from typing import Any
 
+from connectors.checkout.simulator.control.settings import Identity
 from connectors.checkout.simulator.server import CheckoutServer
-from connectors.checkout.simulator.settings import Identity
 from connectors.checkout.simulator.simulator import Simulator
 from payments.simulator_command import SimulatorCommand
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from connectors.paystack.simulator.control.variants import SWITCHES, VARIANTS, UnknownChoice
 from connectors.paystack.simulator.integration import Settings
 from connectors.paystack.simulator.server import Server
 from connectors.paystack.simulator.simulator import Simulator
-from connectors.paystack.simulator.variants import SWITCHES, VARIANTS, UnknownChoice
 from payments.simulator_command import SimulatorCommand
 
 

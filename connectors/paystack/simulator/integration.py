@@ -6,10 +6,10 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from connectors.paystack.simulator import timelines, variants
 from connectors.paystack.simulator.answers import Document, Refused
-from connectors.paystack.simulator.books import Books
-from connectors.paystack.simulator.clock import Clock, Schedule
+from connectors.paystack.simulator.control import timelines, variants
+from connectors.paystack.simulator.control.clock import Clock, Schedule
+from connectors.paystack.simulator.money.books import Books
 from connectors.paystack.simulator.records import (
     Customer,
     DedicatedAccount,

@@ -5,20 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from connectors.paystack.simulator import (
-    banks,
-    cards,
-    customers,
-    dedicated_accounts,
-    disputes,
-    hosted,
-    refunds,
-    settlements,
-    transactions,
-    transfers,
-)
+from connectors.paystack.simulator.accounts import customers, dedicated_accounts
 from connectors.paystack.simulator.answers import Answer, Request
 from connectors.paystack.simulator.integration import Integration
+from connectors.paystack.simulator.money import banks, settlements, transfers
+from connectors.paystack.simulator.payments import cards, disputes, hosted, refunds, transactions
 
 Handler = Callable[[Integration, Request], Answer]
 

@@ -1,7 +1,7 @@
 """The simulated Paystack as an HTTP server on this machine."""
 
 from connectors.paystack.simulator.answers import Answer
-from connectors.paystack.simulator.faults import WITHOUT_ANSWER
+from connectors.paystack.simulator.control.faults import WITHOUT_ANSWER
 from connectors.paystack.simulator.simulator import Simulator
 from payments.simulators.fault_injection import Fault, FaultKind
 from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, written

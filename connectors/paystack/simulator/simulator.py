@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from connectors.paystack.simulator import control, routes, settlements, tables
+from connectors.paystack.simulator import routes, tables
 from connectors.paystack.simulator.answers import Answer, Document, Refused, Request, as_json, read_body
-from connectors.paystack.simulator.faults import (
+from connectors.paystack.simulator.control import control
+from connectors.paystack.simulator.control.faults import (
     HIDDEN_SECONDS,
     SLOW,
     WITHOUT_ANSWER,
@@ -17,6 +18,7 @@ from connectors.paystack.simulator.faults import (
     Unanswered,
 )
 from connectors.paystack.simulator.integration import Integration, Settings
+from connectors.paystack.simulator.money import settlements
 from connectors.paystack.simulator.webhooks import Event, Send
 from payments.simulators.fault_injection import ANSWER, Fault, FaultKind
 

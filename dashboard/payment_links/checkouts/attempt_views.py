@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from dashboard.memberships import Membership, members_form, members_page
 from dashboard.payment_links.detail.link_detail import waiting_at
 from dashboard.payment_links.lookup import own_link
-from dashboard.transactions.detail import is_cancellable
+from dashboard.transactions.detail.detail import is_cancellable
 from dashboard.ui.lists.bounded_totals import count_each
 from dashboard.ui.lists.pagination import page_of
 from kit.db import clock

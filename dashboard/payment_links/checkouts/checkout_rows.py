@@ -10,8 +10,8 @@ from functools import partial
 from dashboard.ui.lists import exports
 from kit.files.tables import Column, Table, attributes
 from kit.money.money import decimal_amount
-from payments.link_representation import CheckoutWithAttempts
 from payments.models import Checkout, PaymentLink, Transaction
+from payments.representation.links import CheckoutWithAttempts
 from payments.services.checkouts import checkouts
 
 STATUSES = {

@@ -15,7 +15,7 @@ from dashboard.payment_links.checkouts.checkout_rows import CheckoutRow, payers_
 from dashboard.payment_links.detail.funnel import FunnelPeriod, funnel_of
 from dashboard.payment_links.sharing import qr_codes
 from dashboard.payment_links.sharing.sharing import Sharing, sharing_of
-from dashboard.ui.related import RelatedObject
+from dashboard.ui.components.related import RelatedObject
 from merchants.models import AuditEntry
 from payments.identifiers import earliest_id
 from payments.models import Checkout, PaymentLink, Transaction

@@ -24,8 +24,8 @@ from dashboard.payment_links.forms.form_fields import (
     WholeNumberField,
     as_typed,
 )
-from dashboard.ui.field_choices import set_choices
-from dashboard.ui.forms import PageForm
+from dashboard.ui.forms.field_choices import set_choices
+from dashboard.ui.forms.forms import PageForm
 from kit.money.amount_input import CURRENCY, InvalidAmount, minor_units
 from kit.money.form_fields import PastedField, ReferenceField
 from kit.money.money import money, written

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from kit.money.money import money
 from payments.models import PaymentLink
-from payments.rules.status_names import LINK_NAMES
+from payments.rules.words.status_names import LINK_NAMES
 
 
 @dataclass(frozen=True, slots=True)

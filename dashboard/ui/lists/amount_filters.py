@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.ui.field_choices import set_choices
+from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.list_filters import TO, PeriodFilter
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.money import money

@@ -15,7 +15,7 @@ from django.urls import register_converter
 
 from dashboard.ui.addresses import encoded
 from dashboard.ui.lists.pagination import BY_ID, Order
-from kit.db.paged_reading import in_pages
+from kit.db.rows.paged_reading import in_pages
 from kit.files.tables import Table
 from kit.files.xlsx_files import MOST_ROWS, TooManyRows
 from merchants import exports

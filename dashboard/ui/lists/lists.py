@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 
 from dashboard.memberships import Membership
-from dashboard.ui.chips import ChipSpec, filter_bar
+from dashboard.ui.components.chips import ChipSpec, filter_bar
 from dashboard.ui.lists import news
 from dashboard.ui.lists.bounded_totals import Count, ListTotals
 from dashboard.ui.lists.list_counts import PAGES_BEFORE, SHOWN, counts_of

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from dashboard.models import SavedView
 from dashboard.ui.addresses import encoded
-from dashboard.ui.chips import OF_A_PAGE
+from dashboard.ui.components.chips import OF_A_PAGE
 from merchants.models import Member
 
 # The lists that have saved views, and the names of their URLs.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from dashboard.ui.chips import address_with
+from dashboard.ui.components.chips import address_with
 from dashboard.ui.lists.bounded_totals import Count
 
 

@@ -8,8 +8,8 @@ from kit.db.clock import database_now
 from kit.terminal.progress import show_progress
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
-from payments.services import expiry
 from payments.services.settlement import debts, reserves
+from payments.services.transactions import expiry
 
 
 class Command(DocumentCommand):

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from disputes.models import DisputeReport
 from disputes.rules import report_format
-from disputes.services import report_files
+from disputes.services.reports import report_files
 from kit.db import clock
 from kit.terminal.progress import show_progress
 from kit.text.plurals import counted

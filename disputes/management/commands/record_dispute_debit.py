@@ -13,7 +13,7 @@ from kit.db import clock
 from kit.money.money import money
 from merchants.commands import Document, DocumentCommand
 from merchants.people.audit import Actor
-from payments.rules.dispute_words import Stage
+from payments.rules.words.dispute_words import Stage
 
 
 class Command(DocumentCommand):

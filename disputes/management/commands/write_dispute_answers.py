@@ -6,8 +6,9 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from disputes.models import AnswerBatch
-from disputes.services import answer_files, report_files
-from disputes.services.report_files import Account
+from disputes.services.answers import answer_files
+from disputes.services.reports import report_files
+from disputes.services.reports.report_files import Account
 from kit.db import clock
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand

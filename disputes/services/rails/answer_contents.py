@@ -6,10 +6,10 @@ from typing import Any
 from disputes.models import Dispute, DisputeEvidence
 from disputes.rails.protocol import Answer, File
 from disputes.rules import packet_words
-from disputes.services.packet import packet_of
+from disputes.services.answers.packet import packet_of
 from kit.files.text_pdf import text_pdf
 from kit.money.money import money
-from payments.rules.dispute_words import Reason
+from payments.rules.words.dispute_words import Reason
 
 
 def answer_of(dispute: Dispute) -> Answer:

@@ -14,7 +14,7 @@ from disputes.services.rails.cases import NOT_ANSWERED, take_case
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
 from payments.rails.protocol import RateLimited
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 
 log = structlog.get_logger("sluice.disputes")
 

@@ -10,15 +10,15 @@ from django.conf import settings
 from disputes import rails
 from disputes.models import CaseQuery, Dispute
 from disputes.rails.protocol import Case, DisputeRail, NoSuchCase, UnreadableCase
-from disputes.services import intake
 from disputes.services.rails import case_queries
-from disputes.services.reports import ReportedCase
+from disputes.services.reports import intake
+from disputes.services.reports.reports import ReportedCase
 from kit.connectors.connectors import RailUnavailable
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
 from payments.rails import configured_acquirer
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
-from payments.rules.dispute_words import OPEN
+from payments.rules.words.dispute_words import OPEN
 
 log = structlog.get_logger("sluice.disputes")
 

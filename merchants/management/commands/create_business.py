@@ -8,7 +8,7 @@ from django.core.validators import validate_email
 from django.utils import timezone
 
 from kit.text.display_names import has_control_character, pasted
-from merchants.businesses import open_business
+from merchants.businesses.businesses import open_business
 from merchants.commands import Document, DocumentCommand
 from merchants.models import Business
 from merchants.people.audit import Actor

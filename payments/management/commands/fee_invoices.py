@@ -11,7 +11,7 @@ from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from merchants.models import Business
 from payments.models import FeeInvoice, InvalidState
-from payments.rules.business_days import read_day
+from payments.rules.settlement.business_days import read_day
 from payments.services.reporting import fee_invoices
 from payments.services.reporting.fee_invoices import AMOUNTS, Draft
 

@@ -14,7 +14,7 @@ from kit.money.money import money
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from merchants.people.audit import Actor
-from payments.rules.business_days import read_day
+from payments.rules.settlement.business_days import read_day
 from payments.services.reconciliation import breaks, provider_statements
 from payments.services.reconciliation.ledger_lines import own_accounts
 

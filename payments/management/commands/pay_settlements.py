@@ -5,7 +5,7 @@ from typing import Any
 from kit.db import clock
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
-from payments.services.settlement import payout_endings, settlement_accounts, settlement_payouts
+from payments.services.settlement.payouts import payout_endings, settlement_accounts, settlement_payouts
 
 
 class Command(DocumentCommand):

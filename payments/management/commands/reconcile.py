@@ -13,7 +13,7 @@ from kit.money.money import money, signed_money
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from merchants.people.audit import Actor
-from payments.rules.business_days import read_day
+from payments.rules.settlement.business_days import read_day
 from payments.services.reconciliation import breaks, provider_statements, report
 from payments.services.reconciliation.provider_statements import Unread
 from payments.services.reconciliation.report import AccountReport

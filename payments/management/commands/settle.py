@@ -12,8 +12,8 @@ from kit.terminal.progress import show_progress
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from payments.models import SettlementBatch
-from payments.rules import business_days
-from payments.services.settlement import batches
+from payments.rules.settlement import business_days
+from payments.services.settlement.batches import batches
 
 
 def day(text: str) -> date:

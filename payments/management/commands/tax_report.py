@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from kit.money.money import money
 from merchants.commands import Document, DocumentCommand
-from payments.rules.business_days import read_day
+from payments.rules.settlement.business_days import read_day
 from payments.services.reporting import tax_report
 
 EXAMPLE = "manage.py tax_report --from 2026-01-01 --to 2026-01-31"

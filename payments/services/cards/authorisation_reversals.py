@@ -10,9 +10,9 @@ from datetime import datetime
 from django.db import transaction as database
 
 from payments.models import AlreadyTransitioned, Transaction
-from payments.services import transitions
-from payments.services.intents import FIRST_QUERY_AFTER, lock
-from payments.services.transitions import Cause
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import FIRST_QUERY_AFTER, lock
+from payments.services.transactions.transitions import Cause
 
 
 def begin(transaction: Transaction, *, now: datetime) -> None:

@@ -11,14 +11,14 @@ from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, Reverses
 from payments.rules.outcomes import VOIDED
-from payments.services import operations
-from payments.services.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
-from payments.services.operations import AmountTooLarge, Kind
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import card_order, operation_order
 from payments.services.rails.required_capabilities import require_void
-from payments.services.state_descriptions import described
-from payments.services.transitions import Cause
+from payments.services.transactions import operations
+from payments.services.transactions.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
+from payments.services.transactions.operations import AmountTooLarge, Kind
+from payments.services.transactions.state_descriptions import described
+from payments.services.transactions.transitions import Cause
 
 
 class OperationRefused(InvalidState):

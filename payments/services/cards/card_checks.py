@@ -10,13 +10,13 @@ from kit.api.replays import IdempotentResult
 from kit.api.request_fingerprints import Fingerprint
 from merchants.models import Business
 from payments.models import Transaction
-from payments.services.intents import card_fields, open_intent
 from payments.services.rails import blocked_acquirers
 from payments.services.rails.rail_choices import acquirer_for, columns
 from payments.services.rails.rail_orders import card_order
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_card_check
-from payments.services.transitions import Cause, call_rail
+from payments.services.transactions.intents import card_fields, open_intent
+from payments.services.transactions.transitions import Cause, call_rail
 
 
 def start(

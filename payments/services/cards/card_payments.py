@@ -10,14 +10,14 @@ from kit.api.request_fingerprints import Fingerprint
 from merchants.models import Business
 from payments.models import Transaction
 from payments.rails.protocol import ThreeDSecure
-from payments.services.intents import card_fields, open_intent, order_fields
 from payments.services.links.link_uses import Attempt
 from payments.services.rails import blocked_acquirers
 from payments.services.rails.rail_choices import acquirer_for, columns
 from payments.services.rails.rail_orders import card_order
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_card_payment
-from payments.services.transitions import Cause, call_rail
+from payments.services.transactions.intents import card_fields, open_intent, order_fields
+from payments.services.transactions.transitions import Cause, call_rail
 
 
 def start(

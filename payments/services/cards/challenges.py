@@ -16,12 +16,12 @@ from payments.models import AlreadyTransitioned, Challenge, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import ActionKind, AnswerLost, CardAcquirer, CardOrder, RailAnswer
 from payments.rules.outcomes import AUTHENTICATION_FAILED
-from payments.services import payer_actions, transitions
-from payments.services.intents import FIRST_QUERY_AFTER, challenge_ends, find, lock
 from payments.services.rails.rail_choices import acquirer_of
 from payments.services.rails.rail_orders import card_order
 from payments.services.rails.rail_queries import first_calls
-from payments.services.transitions import Cause
+from payments.services.transactions import payer_actions, transitions
+from payments.services.transactions.intents import FIRST_QUERY_AFTER, challenge_ends, find, lock
+from payments.services.transactions.transitions import Cause
 
 log = structlog.get_logger("sluice.rails")
 

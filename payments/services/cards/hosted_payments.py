@@ -11,14 +11,14 @@ from merchants.models import Business
 from payments.models import Transaction
 from payments.rails.protocol import AnswerLost, HostedPages, RailAnswer
 from payments.rules.outcomes import NOTHING_CHARGED
-from payments.services.intents import open_intent, order_fields, trace_fields
 from payments.services.links.link_uses import Attempt
 from payments.services.rails import blocked_acquirers
 from payments.services.rails.rail_choices import acquirer_for, columns
 from payments.services.rails.rail_orders import card_order
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_hosted_payment
-from payments.services.transitions import Cause, call_rail
+from payments.services.transactions.intents import open_intent, order_fields, trace_fields
+from payments.services.transactions.transitions import Cause, call_rail
 
 log = structlog.get_logger("sluice.rails")
 

@@ -14,7 +14,7 @@ from ledger import services as ledger
 from payments.models import WatchedAuthorisation
 from payments.rails.protocol import RailAnswer
 from payments.services import ledger_entries, watches
-from payments.services.intents import lock
+from payments.services.transactions.intents import lock
 
 log = structlog.get_logger("sluice.watches")
 

@@ -11,9 +11,9 @@ from django.db import transaction as database
 from payments.models import Transaction
 from payments.rails.protocol import ActionKind, NoRecord, RailAnswer, Reverses
 from payments.rules.outcomes import NOTHING_CHARGED
-from payments.services import payer_actions, transitions
 from payments.services.rails.rail_choices import reverses_of
-from payments.services.transitions import Cause
+from payments.services.transactions import payer_actions, transitions
+from payments.services.transactions.transitions import Cause
 
 QUERIED_FOR = timedelta(minutes=30)
 

@@ -22,14 +22,13 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.identifiers import new_id
-from payments.link_representation import CheckoutWithAttempts
 from payments.metrics import CHECKOUT_STEPS
 from payments.models import Checkout, InvalidState, PaymentLink, Transaction
 from payments.models.links import CHECKOUT_LIFETIME
 from payments.rails import RailUnavailable
 from payments.rails.protocol import HostedPages, ThreeDSecure
+from payments.representation.links import CheckoutWithAttempts
 from payments.rules.cards import Card
-from payments.services import cancellations
 from payments.services.cards import card_payments, hosted_payments
 from payments.services.checkouts import checkout_limits
 from payments.services.links import link_accounts, link_counts
@@ -37,8 +36,9 @@ from payments.services.links.link_uses import Attempt
 from payments.services.rails.rail_choices import acquirer_for, configured_acquirer_for
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import has_three_d_secure
+from payments.services.transactions import cancellations
+from payments.services.transactions.transitions import Cause
 from payments.services.transfers import virtual_account_payments
-from payments.services.transitions import Cause
 from virtual_accounts.providers import account_provider, require_provider
 
 THREE_D_SECURE = ThreeDSecure(enabled=True, challenge_preference="challenge_preferred")

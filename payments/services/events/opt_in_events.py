@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ledger.models import Account, Entry, Posting
 from payments.models import CardOperation, Journal, PayoutReturn, SettlementBatch, Transaction
-from payments.representation import (
+from payments.representation.payments import (
     represent,
     represent_balance_adjustment,
     represent_refund,

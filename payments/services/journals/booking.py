@@ -14,13 +14,13 @@ from django.db.models import Q, Sum
 
 from cash.models import BankAccount
 from ledger import services as ledger
-from ledger.account_ids import account_ids, named_account_id
+from ledger.booking.account_ids import account_ids, named_account_id
 from ledger.models import NAMED, Account, Entry
 from ledger.services import Booking, Kind
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import InvalidState, Journal
-from payments.models.journals import JournalLeg, reason_in_words
+from payments.models.staff.journals import JournalLeg, reason_in_words
 from payments.services.events import opt_in_events
 from payments.services.journals import notices
 from payments.services.journals.drafts import ON_STATEMENTS, Draft, Leg, require_valid

@@ -10,7 +10,7 @@ from ledger.models import Account, Entry
 from ledger.services import LARGEST_ENTRY, Kind
 from merchants.models import Business
 from payments.models import InvalidState, Journal, Transaction
-from payments.models.journals import OF_BUSINESSES
+from payments.models.staff.journals import OF_BUSINESSES
 from payments.services.journals import old_write_offs
 from payments.services.reconciliation.ledger_line import COSTS
 

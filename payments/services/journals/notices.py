@@ -11,7 +11,7 @@ from kit.text.display_names import mailed, printable_line
 from ledger.services import Kind
 from merchants.models import Business, Member
 from payments.models import Journal
-from payments.models.journals import reason_in_words
+from payments.models.staff.journals import reason_in_words
 
 log = structlog.get_logger("sluice.payments")
 

@@ -16,7 +16,7 @@ from kit.api.fields.field_errors import InvalidFields, error
 from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.api.request_fingerprints import differing, fingerprint_of
 from kit.db.prepared_statements import Lookup, insert_if_absent
-from merchants.minimum_amounts import below_smallest_payment
+from merchants.businesses.minimum_amounts import below_smallest_payment
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
@@ -29,7 +29,7 @@ from payments.links.link_rules import (
     conditions_between_fields,
 )
 from payments.models import InvalidState, PaymentLink, new_slug
-from payments.representation import PAYMENTS as METHODS
+from payments.representation.payments import PAYMENTS as METHODS
 from payments.services.links import link_accounts
 from payments.services.rails.required_capabilities import require_transfer_window
 from virtual_accounts.models import VirtualAccount

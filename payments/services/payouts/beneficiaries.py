@@ -19,8 +19,8 @@ from kit.api.fields.field_errors import Errors, InvalidFields, error
 from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.api.request_fingerprints import differing, fingerprint_of
 from kit.connectors.connectors import RailUnavailable
-from kit.db.columns import save_columns
 from kit.db.prepared_statements import Lookup, insert_if_absent
+from kit.db.rows.columns import save_columns
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor

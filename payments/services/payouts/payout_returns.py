@@ -23,11 +23,12 @@ from merchants.people.audit import Actor
 from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
 from payments.rules import outcomes
-from payments.services import suspense, transitions
-from payments.services.intents import lock
+from payments.services import suspense
 from payments.services.return_matching import BANK, amount_left, credit, why_not
-from payments.services.state_descriptions import described
-from payments.services.transitions import Cause
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import lock
+from payments.services.transactions.state_descriptions import described
+from payments.services.transactions.transitions import Cause
 
 Applied, Why = PayoutReturn.Applied, PayoutReturn.Why
 

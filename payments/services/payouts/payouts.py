@@ -16,17 +16,19 @@ from payments.models import Transaction
 from payments.rails.protocol import PayoutBank
 from payments.rules.fees import Snapshot
 from payments.rules.outcomes import WALLET_TOO_LOW
-from payments.services import ledger_entries, transitions
-from payments.services.intents import FIRST_QUERY_AFTER, open_intent, order_fields
-from payments.services.payouts import acceptance, beneficiaries
-from payments.services.payouts.acceptance import ReleasedSet
-from payments.services.payouts.makers import NO_MAKER, Maker
+from payments.services import ledger_entries
+from payments.services.payouts import beneficiaries
+from payments.services.payouts.controls import acceptance
+from payments.services.payouts.controls.acceptance import ReleasedSet
+from payments.services.payouts.controls.makers import NO_MAKER, Maker
 from payments.services.rails.rail_choices import bank_for, columns
 from payments.services.rails.rail_orders import payout_order
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_payout
 from payments.services.refunds import refund_cover
-from payments.services.transitions import Cause, call_rail
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import FIRST_QUERY_AFTER, open_intent, order_fields
+from payments.services.transactions.transitions import Cause, call_rail
 
 
 def start(

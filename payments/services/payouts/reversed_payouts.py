@@ -14,11 +14,11 @@ from django.db import transaction as database
 
 from payments.models import CardOperation, Transaction
 from payments.rails.protocol import NotReceived, RailAnswer
-from payments.services.intents import find, lock
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.rails.rail_choices import bank_finder
 from payments.services.rails.rail_orders import payout_order, refund_order
+from payments.services.transactions.intents import find, lock
 from virtual_accounts.services import provider_messages
 
 Sent: TypeAlias = Transaction | CardOperation

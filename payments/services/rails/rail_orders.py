@@ -5,7 +5,7 @@ from payments.models import CardOperation, Transaction
 from payments.models.challenges import challenge_token
 from payments.rails import RETURNS
 from payments.rails.protocol import CardOrder, OperationOrder, Payer, PayoutOrder, ThreeDSecure
-from payments.representation import return_page_address
+from payments.representation.payments import return_page_address
 from payments.services.refunds import refused_returns
 from virtual_accounts.models import Transfer
 

@@ -29,10 +29,8 @@ from payments.rails.protocol import (
     RailBlocked,
     RateLimited,
 )
-from payments.services import operations, transitions
 from payments.services.cards import authorisation_reversals, unrecorded_authorisations
-from payments.services.intents import FIRST_QUERY_AFTER
-from payments.services.payouts.payout_freezes import is_frozen
+from payments.services.payouts.controls.payout_freezes import is_frozen
 from payments.services.rails.rail_choices import acquirer_finder, bank_finder
 from payments.services.rails.rail_orders import card_order, operation_order, payout_order, refund_order
 from payments.services.rails.rail_queries import (
@@ -44,7 +42,9 @@ from payments.services.rails.rail_queries import (
 )
 from payments.services.rails.rail_queries.parallel_calls import CallGroup, RailCall, Reply
 from payments.services.rails.rail_queries.query_leases import Lane, Unanswered, lane_of, unanswered
-from payments.services.transitions import Cause
+from payments.services.transactions import operations, transitions
+from payments.services.transactions.intents import FIRST_QUERY_AFTER
+from payments.services.transactions.transitions import Cause
 
 __all__ = [
     "INTERVALS",

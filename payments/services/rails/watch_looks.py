@@ -17,7 +17,7 @@ from django.db import transaction as database
 
 from kit.db.clock import database_now
 from payments.models import WatchedAuthorisation
-from payments.models.watches import WatchQuerySet
+from payments.models.transactions.watches import WatchQuerySet
 from payments.rails import RailUnavailable
 from payments.rails.protocol import AnswerLost, NoRecord, RailAnswer, RateLimited
 from payments.services import watches

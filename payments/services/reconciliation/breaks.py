@@ -15,7 +15,7 @@ from ledger import services as ledger
 from ledger.services import Booking
 from merchants.people.audit import Actor
 from payments.models import InvalidState, Journal
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.services.reconciliation import bookings, ledger_lines, matching
 from payments.services.reconciliation.bookings import TOGETHER, Confirmed, Run
 from payments.services.reconciliation.ledger_line import CARD_DAY, COST, PAID_OUT, LedgerLine

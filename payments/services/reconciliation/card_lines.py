@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 from cash.models import MatchedItem
 from payments import rails
 from payments.models import CardOperation, Transaction, WatchedAuthorisation
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.services.reconciliation.ledger_line import (
     CARD_REFUND,
     LATE_CHARGE,

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from uuid import UUID
 
-from payments.rules.payout_days import is_open
+from payments.rules.settlement.payout_days import is_open
 
 # Of a bank's own transfers
 PAYOUT, REFUND, TRANSFER, UNCLAIMED, RETURN, TOP_UP, JOURNAL = (

@@ -15,7 +15,7 @@ from cash.models import BankAccount, MatchedItem, StatementLine
 from ledger.models import Account, Entry, Posting
 from payments import rails
 from payments.models import CardOperation, Holiday, Journal, JournalLeg, PayoutReturn, Transaction
-from payments.rules.business_days import begins_at, business_day
+from payments.rules.settlement.business_days import begins_at, business_day
 from payments.services.reconciliation import card_lines
 from payments.services.reconciliation.card_lines import Acquired
 from payments.services.reconciliation.ledger_line import (

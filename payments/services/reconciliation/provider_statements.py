@@ -16,7 +16,7 @@ from kit.connectors.connectors import RailUnavailable
 from merchants.people.audit import Actor
 from payments import rails
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from payments.services.reconciliation import breaks
 
 log = structlog.get_logger("sluice.reconciliation")

@@ -17,21 +17,22 @@ from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, PayoutBank, RailAnswer
-from payments.services import operations
-from payments.services.intents import FIRST_QUERY_AFTER, lock, trace_fields
-from payments.services.operations import AmountTooLarge, Kind
-from payments.services.payouts import acceptance, beneficiaries
-from payments.services.payouts.approvals import PayoutItem
-from payments.services.payouts.makers import NO_MAKER, Maker
+from payments.services.payouts import beneficiaries
+from payments.services.payouts.controls import acceptance
+from payments.services.payouts.controls.approvals import PayoutItem
+from payments.services.payouts.controls.makers import NO_MAKER, Maker
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import card_order, operation_order, refund_order
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.rails.required_capabilities import require_refund
 from payments.services.refunds import debt_limits, refund_cover
 from payments.services.replays.stored_requests import stored_refund
-from payments.services.state_descriptions import described
+from payments.services.transactions import operations
+from payments.services.transactions.intents import FIRST_QUERY_AFTER, lock, trace_fields
+from payments.services.transactions.operations import AmountTooLarge, Kind
+from payments.services.transactions.state_descriptions import described
+from payments.services.transactions.transitions import Cause
 from payments.services.transfers import return_destinations
-from payments.services.transitions import Cause
 from virtual_accounts.models import Transfer
 
 NOT_REFUNDABLE = {

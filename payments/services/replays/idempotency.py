@@ -21,8 +21,8 @@ from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.fingerprints import differing_fields, fields_with_card_numbers, first_release_fingerprint
 from payments.models import Transaction
-from payments.services.intents import lock
 from payments.services.replays.stored_requests import stored_request
+from payments.services.transactions.intents import lock
 
 COMPARED_FOR = timedelta(hours=24)
 GUESSES_STOPPED = "card_number.guesses_stopped"  # action of the audit entry

@@ -35,7 +35,7 @@ from kit.time.time_ordered_ids import new_id
 from ledger.models import Account, Entry, Posting
 from merchants.models import Business
 from payments.models import FeeInvoice, FeeInvoiceLine, InvalidState, Transaction
-from payments.rules import business_days
+from payments.rules.settlement import business_days
 
 Kind = Account.Kind
 ISSUED_AFTER = timedelta(hours=1)  # hardly any entry is written this long

@@ -10,7 +10,7 @@ from django.db.models import Q, Sum
 
 from ledger.models import Account, Entry, Posting
 from payments.models import Transaction
-from payments.rules import business_days
+from payments.rules.settlement import business_days
 
 Kind = Account.Kind
 

@@ -20,15 +20,17 @@ from payments.models import (
     WatchedAuthorisation,
 )
 from payments.rules import sandbox_triggers
-from payments.services import expiry, return_matching
+from payments.services import return_matching
 from payments.services.cards import unrecorded_authorisations
-from payments.services.expiry import Deadline
-from payments.services.intents import lock
-from payments.services.payouts import payout_returns, waiting_payouts
+from payments.services.payouts import payout_returns
+from payments.services.payouts.controls import waiting_payouts
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.rails import requery, watch_looks
 from payments.services.rails.rail_queries.query_leases import Unanswered
-from payments.services.state_descriptions import described
+from payments.services.transactions import expiry
+from payments.services.transactions.expiry import Deadline
+from payments.services.transactions.intents import lock
+from payments.services.transactions.state_descriptions import described
 
 RETURN_REASON = "Account closed"
 QUERIED_NOW = "The rail is being queried about this payment. Try again later."

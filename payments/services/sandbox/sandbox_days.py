@@ -11,10 +11,10 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import SettlementBatch, Transaction
-from payments.models.batches import SANDBOX as SANDBOX_NAME
-from payments.rules import business_days
+from payments.models.settlement.batches import SANDBOX as SANDBOX_NAME
+from payments.rules.settlement import business_days
 from payments.services.sandbox import sandbox_turns
-from payments.services.settlement import batch_decisions, batch_funds, batch_transitions, batches
+from payments.services.settlement.batches import batch_decisions, batch_funds, batch_transitions, batches
 
 ACTION = "sandbox.day_closed"
 SANDBOX = Actor(name=SANDBOX_NAME)  # makes the decisions of staff

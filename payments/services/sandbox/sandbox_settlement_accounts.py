@@ -11,7 +11,7 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import SettlementAccount
-from payments.services.settlement import payout_endings, settlement_accounts, settlement_payouts
+from payments.services.settlement.payouts import payout_endings, settlement_accounts, settlement_payouts
 
 
 def pass_waits(business: Business, *, actor: Actor, clock: Callable[[], datetime] = database_now) -> None:

@@ -14,7 +14,7 @@ from django.db.models import F, Sum
 from kit.money.money import money
 from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
-from ledger.account_ids import account_ids, named_account_id
+from ledger.booking.account_ids import account_ids, named_account_id
 from ledger.models import Account
 from ledger.services import Booking, Kind
 from payments.models import InvalidState, ReserveHold, ReserveHoldQuerySet, ReserveReturn, SettlementBatch

@@ -14,7 +14,7 @@ from ledger import services as ledger
 from merchants.models import Business
 from merchants.people.audit_values import shown
 from payments.models import CardOperation, SettlementBatch, Transaction
-from payments.services.settlement.batch_funds import Funds
+from payments.services.settlement.batches.batch_funds import Funds
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import UnappliedMoney
 

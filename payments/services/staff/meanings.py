@@ -4,8 +4,8 @@ from django.utils.text import capfirst
 
 from kit.money.money import money
 from payments.models import Proposal, Transaction
-from payments.models.journals import reason_in_words
-from payments.services.staff import journal_actions
+from payments.models.staff.journals import reason_in_words
+from payments.services.staff.actions import journal_actions
 from payments.services.staff.made_about import MadeAbout, differences
 
 Action, Awaiting = Proposal.Action, Transaction.Awaiting

@@ -15,18 +15,18 @@ from kit.money.money import money
 from merchants.models import Business, User
 from merchants.people.audit import Actor
 from payments.models import CardOperation, InvalidState, Proposal, SettlementBatch, Transaction
-from payments.rules.settlement_transitions import BATCH_TRANSITIONS
+from payments.rules.settlement.settlement_transitions import BATCH_TRANSITIONS
 from payments.services import return_matching
-from payments.services.intents import lock
-from payments.services.payouts import payout_freezes, payout_returns
-from payments.services.settlement import batch_decisions, batch_funds, batch_transitions
-from payments.services.staff import (
+from payments.services.payouts import payout_returns
+from payments.services.payouts.controls import payout_freezes
+from payments.services.settlement.batches import batch_decisions, batch_funds, batch_transitions
+from payments.services.staff import made_about
+from payments.services.staff.actions import (
     account_declarations,
     break_matches,
     business_closing,
     debt_collection,
     journal_actions,
-    made_about,
     refund_accounts,
     resolutions,
     rights,
@@ -34,7 +34,8 @@ from payments.services.staff import (
 )
 from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.staff_action import StaffAction
-from payments.services.state_descriptions import described
+from payments.services.transactions.intents import lock
+from payments.services.transactions.state_descriptions import described
 from payments.services.transfers import unapplied_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
@@ -301,7 +302,9 @@ _LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
     Action.RESOLVE_OPERATION: _lock_operation,
     **dict.fromkeys(refund_accounts.ACTIONS, refund_accounts.lock_and_make),
     **suspense_actions.LOCK_AND_MAKE,
-    **import_string("disputes.services.unmatched.LOCK_AND_MAKE"),  # by name: its app is above this one
+    **import_string(
+        "disputes.services.reports.unmatched.LOCK_AND_MAKE"
+    ),  # by name: its app is above this one
     **import_string("disputes.services.debits.LOCK_AND_MAKE"),
     **dict.fromkeys(rights.ACTIONS, rights.lock_and_make),
     Action.LIFT_FREEZE: _lock_freeze,
@@ -388,7 +391,7 @@ _PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], AfterCommit | None]
     Action.RESOLVE_OPERATION: _resolve_operation,
     **dict.fromkeys(refund_accounts.ACTIONS, refund_accounts.perform),
     **suspense_actions.PERFORM,
-    **import_string("disputes.services.unmatched.PERFORM"),
+    **import_string("disputes.services.reports.unmatched.PERFORM"),
     **import_string("disputes.services.debits.PERFORM"),
     **dict.fromkeys(rights.ACTIONS, rights.perform),
     Action.LIFT_FREEZE: _lift_freeze,

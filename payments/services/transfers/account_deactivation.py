@@ -8,9 +8,9 @@ from django.db import transaction as database
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.rules.outcomes import ACCOUNT_DEACTIVATED
-from payments.services import transitions
-from payments.services.intents import lock_of_sessions
-from payments.services.transitions import Cause
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import lock_of_sessions
+from payments.services.transactions.transitions import Cause
 from virtual_accounts.models import ProviderMessage, VirtualAccount
 from virtual_accounts.services import accounts, provider_messages, sessions
 

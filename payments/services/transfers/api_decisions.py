@@ -16,9 +16,9 @@ from kit.api.replays import IdempotentResult
 from merchants.models import Business
 from merchants.people.audit import Actor
 from payments.models import Transaction
-from payments.services.intents import find_of
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls.makers import Maker
 from payments.services.rails import rail_choices
+from payments.services.transactions.intents import find_of
 from payments.services.transfers import return_destinations, unapplied_decisions
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries

@@ -20,10 +20,11 @@ from payments.fingerprints import generated_fingerprint
 from payments.models import Transaction
 from payments.rules.fees import Flow
 from payments.rules.outcomes import Outcome, amount_mismatch, transfer_received
-from payments.services import fee_rules, ledger_entries, suspense, transitions
+from payments.services import fee_rules, ledger_entries, suspense
 from payments.services.events import opt_in_events
-from payments.services.intents import lock_of_session, open_intent
-from payments.services.transitions import Cause
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import lock_of_session, open_intent
+from payments.services.transactions.transitions import Cause
 from virtual_accounts.models import Session, Transfer, UnclaimedTransfer
 from virtual_accounts.services import transfer_matching, unclaimed_transfers
 from virtual_accounts.services.transfer_matching import Notice, NumberReassigned, UnknownAccount

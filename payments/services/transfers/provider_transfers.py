@@ -14,10 +14,10 @@ from django.db import transaction as database
 from kit.api.replays import DuplicateReference
 from kit.db.clock import database_now
 from payments.rules.outcomes import TRANSFER_EXPIRED, another_amount
-from payments.services import transitions
-from payments.services.intents import lock_of_session
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import lock_of_session
+from payments.services.transactions.transitions import Cause
 from payments.services.transfers import incoming
-from payments.services.transitions import Cause
 from virtual_accounts.models import UNKNOWN_SENDER, Session, VirtualAccount
 from virtual_accounts.providers import RailUnavailable, account_opener
 from virtual_accounts.providers.protocol import ProviderTransfer

@@ -28,17 +28,18 @@ from payments.rails import RailUnavailable
 from payments.rails.protocol import PayoutBank
 from payments.rules import fees
 from payments.services import ledger_entries
-from payments.services.intents import FIRST_QUERY_AFTER, find_of, open_intent
-from payments.services.payouts import acceptance, beneficiaries
-from payments.services.payouts.approvals import PayoutItem
-from payments.services.payouts.makers import NO_MAKER, Maker
+from payments.services.payouts import beneficiaries
+from payments.services.payouts.controls import acceptance
+from payments.services.payouts.controls.approvals import PayoutItem
+from payments.services.payouts.controls.makers import NO_MAKER, Maker
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import payout_order
 from payments.services.rails.rail_queries import rail_blocks
 from payments.services.refunds import refused_returns
+from payments.services.transactions.intents import FIRST_QUERY_AFTER, find_of, open_intent
+from payments.services.transactions.transitions import Cause, call_rail
 from payments.services.transfers import return_destinations
 from payments.services.transfers.return_destinations import Destination
-from payments.services.transitions import Cause, call_rail
 from virtual_accounts.models import Transfer, UnappliedMoney
 from virtual_accounts.services import unapplied_queries
 

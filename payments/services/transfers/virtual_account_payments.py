@@ -19,10 +19,10 @@ from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
 from payments.models import InvalidState, Transaction
 from payments.rails.protocol import AnswerLost
-from payments.services import expiry
-from payments.services.intents import find_of, open_intent, order_fields
 from payments.services.links.link_uses import Attempt
 from payments.services.rails.required_capabilities import require_transfer_payment
+from payments.services.transactions import expiry
+from payments.services.transactions.intents import find_of, open_intent, order_fields
 from virtual_accounts.models import Session, VirtualAccount
 from virtual_accounts.providers import account_opener
 from virtual_accounts.providers.protocol import OpenedSession, SessionOrder

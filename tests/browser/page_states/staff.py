@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from playwright.sync_api import Page
 
-from payments.rules.business_days import business_day
+from payments.rules.settlement.business_days import business_day
 from tests.browser.page_states.actions import hrefs, signed_in_as
 from tests.browser.page_states.state import PageState, Persona
 from tests.browser.people import press

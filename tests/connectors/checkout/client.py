@@ -2,7 +2,7 @@
 
 import json
 
-from connectors.checkout.simulator.settings import Identity
+from connectors.checkout.simulator.control.settings import Identity
 
 GOOD_CARD = "4242424242424242"
 CHANNEL = Identity().channel

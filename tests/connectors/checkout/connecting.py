@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.core.management import call_command
 
 from connectors.checkout.cards import CheckoutAcquirer
-from connectors.checkout.simulator.settings import Identity
+from connectors.checkout.simulator.control.settings import Identity
 from connectors.checkout.simulator.simulator import AnswerCut, AnswerLost
 from kit.connectors.http_client import HttpAnswer, NoAnswer
 from kit.db import clock

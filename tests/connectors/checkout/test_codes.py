@@ -2,7 +2,7 @@
 
 import pytest
 
-from connectors.checkout import codes
+from connectors.checkout.api import codes
 from payments.rules.outcomes import DO_NOT_RETRY, RETRY
 
 LINES = [

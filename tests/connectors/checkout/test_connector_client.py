@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from connectors.checkout import cards
-from connectors.checkout.client import Deadline, NotFound
+from connectors.checkout.api.client import Deadline, NotFound
 from kit.connectors.circuit_breaker import IN_A_ROW
 from kit.connectors.http_client import HttpAnswer, NoAnswer, NoRoom
 from kit.connectors.token_bucket import LONGEST_WAIT

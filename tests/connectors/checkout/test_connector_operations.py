@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from connectors.checkout import answers
+from connectors.checkout.api import answers
+from connectors.checkout.api.references import reference_of
 from connectors.checkout.cards import REFUND_REPEATED_FROM, REPEATED_FROM, REPEATED_UNTIL
-from connectors.checkout.references import reference_of
 from payments.rails.protocol import AnswerLost, RailBlocked
 from tests.connectors.checkout.connecting import card, connected, operation, order
 

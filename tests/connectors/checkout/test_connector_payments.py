@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from connectors.checkout import answers
-from connectors.checkout.references import reference_of
+from connectors.checkout.api import answers
+from connectors.checkout.api.references import reference_of
 from payments.rails.protocol import ActionKind, AnswerLost, NoRecord, NotSent, PayerAction
 from tests.connectors.checkout.connecting import SECURE, card, connected, order
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
+from connectors.checkout.simulator.control.faults import WebhookFault
 from connectors.checkout.simulator.disputes import OPEN
-from connectors.checkout.simulator.faults import WebhookFault
 from connectors.services import event_processing
 from disputes.models import AnswerSending, Dispute, DisputeReport
 from disputes.services import clock

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from connectors.checkout.references import reference_of
+from connectors.checkout.api.references import reference_of
 from payments.tasks import expire_due, look_at_watches
 from tests.connectors.checkout.connecting import GOOD_CARD, requery
 from tests.connectors.checkout.shop import DECLINED_CARD, Shop

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from connectors.checkout.simulator.calls import CALLS
+from connectors.checkout.simulator.api.calls import CALLS
 from tests.connectors.checkout import published
 from tests.connectors.checkout.client import order, secure_order
 from tests.connectors.checkout.test_simulated_authentication import TestHostedPage as HostedPages

@@ -6,7 +6,7 @@ from django.test import Client as HttpClient
 
 from connectors.services import event_processing
 from payments.models import CardOperation, Transaction, WatchedAuthorisation
-from payments.services import accepted_operations
+from payments.services.transactions import accepted_operations
 from payments.tasks import look_at_watches
 from tests import orders
 from tests.connectors import provider_webhooks

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client as HttpClient
 
-from connectors.checkout.references import reference_of
+from connectors.checkout.api.references import reference_of
 from connectors.services import event_processing
 from payments.models import CardOperation, Transaction, WatchedAuthorisation
 from payments.tasks import look_at_watches

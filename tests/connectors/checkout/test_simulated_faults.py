@@ -1,6 +1,6 @@
 import pytest
 
-from connectors.checkout.simulator.faults import CallFault
+from connectors.checkout.simulator.control.faults import CallFault
 from connectors.checkout.simulator.simulator import AnswerCut, AnswerLost
 from payments.simulators.fault_injection import UnknownFault
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from connectors.checkout.simulator.faults import WebhookFault
+from connectors.checkout.simulator.control.faults import WebhookFault
 from payments.simulators.fault_injection import UnknownFault
 
 

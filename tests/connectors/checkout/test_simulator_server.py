@@ -5,7 +5,7 @@ from http.client import HTTPConnection, RemoteDisconnected
 
 import pytest
 
-from connectors.checkout.simulator.control import carry_out
+from connectors.checkout.simulator.control.control import carry_out
 from connectors.checkout.simulator.server import CheckoutServer
 from connectors.checkout.simulator.simulator import Simulator
 from tests.connectors.checkout.client import order

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from cash.models import Break, MatchedItem, Statement, StatementLine
 from connectors.checkout import statements
-from connectors.checkout.references import reference_of
+from connectors.checkout.api.references import reference_of
 from ledger.models import Account
 from ledger.services import Kind
 from payments.models import CardOperation, Transaction

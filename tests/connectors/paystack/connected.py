@@ -10,7 +10,7 @@ from unittest.mock import patch
 from django.core.management import call_command
 from django.db.models import F
 
-from connectors.paystack.client import CALLS_PER_MINUTE
+from connectors.paystack.api.client import CALLS_PER_MINUTE
 from connectors.paystack.simulator.integration import Settings
 from connectors.paystack.simulator.records import Transfer
 from connectors.paystack.simulator.server import Server

@@ -11,7 +11,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from connectors.paystack.simulator.disputes import MERCHANT, OPEN
+from connectors.paystack.simulator.payments.disputes import MERCHANT, OPEN
 from disputes.models import AnswerSending, Dispute, DisputeReport
 from disputes.rails import dispute_rail
 from disputes.services.rails.answers_sent import SETTLES_IN

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from connectors.paystack.client import PaystackClient
+from connectors.paystack.api.client import PaystackClient
 from connectors.paystack.disputes import PaystackDisputes
 from disputes.models import AnswerSending, Dispute, DisputeReport
 from disputes.rails.protocol import NoSuchCase, UnreadableCase

@@ -15,7 +15,7 @@ import requests
 from django.core.management import CommandError, call_command
 
 from connectors.paystack.simulator import routes
-from connectors.paystack.simulator.faults import Unanswered
+from connectors.paystack.simulator.control.faults import Unanswered
 from connectors.paystack.simulator.integration import Settings
 from connectors.paystack.simulator.server import Server
 from connectors.paystack.simulator.simulator import Simulator

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from connectors.paystack import bank_codes
-from connectors.paystack.bank_codes import BankCodes
+from connectors.paystack.api import bank_codes
+from connectors.paystack.api.bank_codes import BankCodes
 from connectors.services import event_processing
 from kit.connectors import connectors
 from merchants.models import User

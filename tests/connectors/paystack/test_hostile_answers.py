@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from connectors.paystack.client import PaystackClient
+from connectors.paystack.api.client import PaystackClient
 from connectors.paystack.payouts import PaystackBank
 from kit.connectors.http_client import HttpAnswer
 from payments.rails.protocol import AnswerLost, NotReceived

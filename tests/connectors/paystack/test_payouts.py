@@ -15,7 +15,7 @@ from django.utils import timezone
 from connectors.models import ProviderEvent
 from connectors.paystack.simulator import tables
 from connectors.paystack.simulator.answers import Request
-from connectors.paystack.simulator.transfers import create_recipient, send
+from connectors.paystack.simulator.money.transfers import create_recipient, send
 from connectors.services import event_processing
 from kit.connectors import connectors
 from kit.connectors.connector_metrics import RAIL_DIFFERENCES

@@ -9,10 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
-from connectors.paystack import bank_codes, refunds, statements
+from connectors.paystack import refunds, statements
 from connectors.paystack.accounts import PaystackAccounts, tagged_email
+from connectors.paystack.api import bank_codes
+from connectors.paystack.api.client import Deadline, PaystackClient, Refused
 from connectors.paystack.cards import PaystackAcquirer
-from connectors.paystack.client import Deadline, PaystackClient, Refused
 from kit.connectors.http_client import HttpAnswer, HttpClient
 from payments.rails.protocol import (
     ActionKind,

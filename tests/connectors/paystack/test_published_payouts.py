@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from connectors.paystack.client import PaystackClient
+from connectors.paystack.api.client import PaystackClient
 from kit.connectors.http_client import HttpAnswer
 from payments.rails.protocol import NotReceived, PayoutOrder
 from tests.connectors.paystack import documents

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from connectors.paystack.client import Deadline, PaystackClient
+from connectors.paystack.api.client import Deadline, PaystackClient
 from kit.connectors.http_client import HttpAnswer
 from kit.connectors.token_bucket import LONGEST_WAIT
 from payments.rails.protocol import RateLimited

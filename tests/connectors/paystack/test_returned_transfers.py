@@ -14,7 +14,8 @@ from merchants.people.audit import Actor
 from operations.administration.attention import figures
 from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, Proposal, Transaction
-from payments.services.staff import four_eyes, refund_accounts
+from payments.services.staff import four_eyes
+from payments.services.staff.actions import refund_accounts
 from payments.services.staff.meanings import meaning_of
 from tests import orders
 from tests.connectors.paystack.connected import paystack_connected

@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from connectors.paystack import codes, examination
-from connectors.paystack.client import PaystackClient
+from connectors.paystack import examination
+from connectors.paystack.api import codes
+from connectors.paystack.api.client import PaystackClient
 from kit.connectors import connectors
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from disputes.models import Dispute
 from disputes.services import clock as deadlines
-from payments.rules.dispute_words import Status
+from payments.rules.words.dispute_words import Status
 from tests.disputed import disputed, payment_of, take
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery

@@ -11,7 +11,7 @@ from ledger.invariants import check
 from ledger.models import Account
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
-from payments.rules.dispute_words import Reason, Stage, Status
+from payments.rules.words.dispute_words import Reason, Stage, Status
 from tests import orders
 from tests.disputed import AMOUNT, disputed, every_event_of_disputes, payment_of, take
 from tests.refunds import ask_for_refund, refund

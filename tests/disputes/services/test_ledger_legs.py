@@ -5,11 +5,12 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from disputes.services import answers, clock, moves
+from disputes.services import clock, moves
+from disputes.services.answers import answers
 from disputes.services.locking import lock_dispute
 from ledger.models import Posting
 from merchants.people.audit import Actor
-from payments.rules.dispute_words import Stage, Status
+from payments.rules.words.dispute_words import Stage, Status
 from tests.disputed import AMOUNT, disputed, payment_of, take
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from kit.db.commit_horizon import LONGEST_WAIT, MARGIN, ON_SQLITE, commit_horizon
+from kit.db.rows.commit_horizon import LONGEST_WAIT, MARGIN, ON_SQLITE, commit_horizon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

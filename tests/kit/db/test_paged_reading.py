@@ -3,7 +3,7 @@
 import pytest
 from django.db.models import Q
 
-from kit.db.paged_reading import in_pages
+from kit.db.rows.paged_reading import in_pages
 from merchants.models import Business
 from tests.factories import BusinessFactory
 

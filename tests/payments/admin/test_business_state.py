@@ -6,10 +6,10 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from merchants.logos import Image, change_logo
+from merchants.businesses.logos import Image, change_logo
 from merchants.models import ApiKey, AuditEntry, Business
 from payments.models import InvalidState, PayoutControls, Proposal, SettlementBatch
-from payments.services.payouts import payout_freezes
+from payments.services.payouts.controls import payout_freezes
 from payments.services.transfers import incoming
 from payments.services.transfers.incoming import Notice
 from tests import orders

@@ -11,7 +11,7 @@ from kit.db import clock
 from ledger.invariants import check
 from ledger.models import Entry
 from ledger.services import Kind
-from payments.invariants.expected_lines import INVARIANTS
+from payments.invariants.cash.expected_lines import INVARIANTS
 from payments.services.journals.drafts import Leg
 from payments.services.reconciliation import breaks
 from payments.services.transfers.incoming import Notice, receive_notification

@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from cash.models import Break
 from cash.services.imports import Source
-from disputes.services import moves, unmatched
+from disputes.services import moves
 from disputes.services.locking import lock_dispute
+from disputes.services.reports import unmatched
 from ledger import invariants
 from ledger.invariants import Invariant, KeyRange, check
 from ledger.models import Account, Posting
@@ -34,16 +35,19 @@ from payments.models import (
     Tariff,
     Transaction,
 )
-from payments.rules.dispute_words import Stage, Status
+from payments.rules.words.dispute_words import Stage, Status
 from payments.services import fee_rules
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkouts import Details
 from payments.services.journals.drafts import Leg
-from payments.services.payouts import payout_returns, waiting_payouts
+from payments.services.payouts import payout_returns
+from payments.services.payouts.controls import waiting_payouts
 from payments.services.rails import requery, watch_looks
 from payments.services.reconciliation import breaks
-from payments.services.settlement import reserves, settlement_payouts
-from payments.services.staff import four_eyes, journal_actions, resolutions, staff_actions
+from payments.services.settlement import reserves
+from payments.services.settlement.payouts import settlement_payouts
+from payments.services.staff import four_eyes, staff_actions
+from payments.services.staff.actions import journal_actions, resolutions
 from payments.services.transfers import unapplied_decisions, unclaimed_decisions
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import fee_invoices, orders

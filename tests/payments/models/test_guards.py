@@ -51,7 +51,7 @@ from payments.models import (
     WatchedAuthorisation,
     new_slug,
 )
-from payments.rules.settlement_transitions import BATCH_TRANSITIONS
+from payments.rules.settlement.settlement_transitions import BATCH_TRANSITIONS
 from tests import orders
 from tests.beneficiaries import beneficiary_of
 from tests.factories import MemberFactory, UserFactory

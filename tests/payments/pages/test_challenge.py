@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from payments.models import Challenge, Transaction
-from payments.services import expiry
+from payments.services.transactions import expiry
 from tests import orders
 from tests.payers import refreshed_to
 

@@ -23,10 +23,10 @@ from payments.rails.iso8583.messages import Message
 from payments.rails.protocol import CardOrder, RailAnswer, ThreeDSecure
 from payments.rules import outcomes
 from payments.rules.cards import Card, CardSecret
-from payments.services import transitions
-from payments.services.intents import FIRST_QUERY_AFTER
 from payments.services.rails import requery
-from payments.services.transitions import Cause
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import FIRST_QUERY_AFTER
+from payments.services.transactions.transitions import Cause
 from payments.simulators import acquirer as acquirer_simulator
 from tests import orders
 from tests.simulators import made_acquirer, short_acquirer_timeout

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from merchants.models import ApiKey
 from payments.models import InvalidState, Transaction
-from payments.services import cancellations
+from payments.services.transactions import cancellations
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory

@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from payments.models import Challenge, LinkCardAttempt, PaymentLink, Transaction
 from payments.pages.card_form import read_card
-from payments.services import expiry
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkout_limits import CardRests, CardsRest, LimitReached, resting_rule
 from payments.services.checkouts.checkouts import Details
 from payments.services.links.link_uses import AddressHoldsTooMany
+from payments.services.transactions import expiry
 from tests import orders
 from tests.orders import DECLINED_CARD, FRICTIONLESS_CARD
 from tests.payers import Payer, address_of, card_number

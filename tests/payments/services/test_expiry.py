@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from payments.models import CardOperation, Transaction
 from payments.rails import RailUnavailable
-from payments.services import expiry, intents, transitions
+from payments.services.transactions import expiry, intents, transitions
 from payments.tasks import expire_due, requery_due
 from tests.transactions import authorised_payment, challenged_payment
 

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from payments.metrics import CHECKOUT_REFUSALS, CHECKOUT_STEPS
 from payments.models import Challenge, Checkout, LinkCardAttempt, PaymentLink, Transaction
-from payments.services import cancellations, expiry
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkout_limits import CardRests, CardsRest, LimitReached
 from payments.services.links import link_uses
@@ -20,6 +19,7 @@ from payments.services.links.link_uses import (
     LinkNotPayable,
 )
 from payments.services.rails import requery
+from payments.services.transactions import cancellations, expiry
 from tests import orders
 from tests.links import begin, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD

@@ -15,7 +15,8 @@ from payments.models import InvalidState, Journal, JournalLeg, PayoutReturn, Pro
 from payments.services import suspense
 from payments.services.journals.drafts import Leg
 from payments.services.payouts import payout_returns
-from payments.services.staff import journal_actions, staff_actions
+from payments.services.staff import staff_actions
+from payments.services.staff.actions import journal_actions
 from payments.services.transfers import unclaimed_decisions
 from tests import orders
 from tests.dashboard.people import signed_in

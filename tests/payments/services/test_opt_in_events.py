@@ -10,11 +10,11 @@ from django.utils import timezone
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails.protocol import RailAnswer
 from payments.rules.outcomes import COMPLETED
-from payments.services import operations
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
-from payments.services.settlement import batch_decisions
-from payments.services.transitions import Cause
+from payments.services.settlement.batches import batch_decisions
+from payments.services.transactions import operations
+from payments.services.transactions.transitions import Cause
 from tests import orders
 from tests.batches import completed_batch
 from tests.disputed import disputed

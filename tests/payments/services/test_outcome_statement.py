@@ -8,15 +8,15 @@ from django.db import connection
 from django.db import transaction as database
 from django.test.utils import CaptureQueriesContext
 
-from ledger.account_ids import account_ids
+from ledger.booking.account_ids import account_ids
 from ledger.models import Account, Entry, Posting
 from payments.identifiers import new_id
 from payments.models import AlreadyTransitioned, Transaction, Transition
 from payments.rails.protocol import RailAnswer
 from payments.rules.fees import Flow, default_rule
 from payments.rules.outcomes import AUTHENTICATION_FAILED, COMPLETED, payout_failure
-from payments.services import outcome_statement, transitions
-from payments.services.transitions import Cause
+from payments.services.transactions import outcome_statement, transitions
+from payments.services.transactions.transitions import Cause
 from tests.factories import BusinessFactory
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery, Listener, ListenerCopy

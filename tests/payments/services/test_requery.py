@@ -7,8 +7,8 @@ from django.core.management import call_command
 from django.db import OperationalError
 
 from payments.models import CardOperation, Challenge, Transaction
-from payments.services import expiry
 from payments.services.rails import requery
+from payments.services.transactions import expiry
 from payments.tasks import expire_due, requery_due
 from tests import orders
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, enter_code

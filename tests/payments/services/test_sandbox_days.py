@@ -10,10 +10,10 @@ from merchants.api import rate_limits
 from merchants.models import AuditEntry
 from payments.invariants.registry import INVARIANTS
 from payments.models import BatchTransition, SettlementBatch, Transaction
-from payments.rules import business_days
+from payments.rules.settlement import business_days
 from payments.services.sandbox import sandbox_turns
 from payments.services.sandbox.sandbox_days import DayState
-from payments.services.settlement import batches
+from payments.services.settlement.batches import batches
 from tests.racing import racers
 from tests.refunds import pay, refund
 from tests.settling import decide, settle, today

@@ -3,7 +3,7 @@
 import pytest
 
 from payments.models import Transaction
-from payments.services.state_descriptions import KINDS, PENDING
+from payments.services.transactions.state_descriptions import KINDS, PENDING
 from tests import orders
 
 pytestmark = pytest.mark.django_db

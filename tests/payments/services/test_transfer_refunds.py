@@ -22,9 +22,9 @@ from payments.models import (
 )
 from payments.rails.protocol import RailAnswer
 from payments.rules.outcomes import COMPLETED
-from payments.services import operations
 from payments.services.rails import requery
 from payments.services.reconciliation import ledger_lines
+from payments.services.transactions import operations
 from payments.services.transfers import incoming
 from tests import orders
 from tests.bank_statements import bank_account

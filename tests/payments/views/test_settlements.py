@@ -6,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from payments.models import SettlementBatch
-from payments.representation import represent_settlement
+from payments.representation.payments import represent_settlement
 from tests.refunds import pay, refund
 from tests.settling import decide, settle
 

@@ -7,8 +7,8 @@ import pytest
 
 from ledger.models import Entry
 from payments.models import CardOperation, Transaction
-from payments.services import accepted_operations
 from payments.services.rails import requery
+from payments.services.transactions import accepted_operations
 from payments.tasks import expire_due, requery_due
 from tests import orders
 from tests.by_refund_acquirer import ACCEPTED, APPROVED, BY_REFUND, DECLINED, LOST, ByRefundAcquirer

@@ -16,7 +16,7 @@ from payments.rules.outcomes import PROCESSING
 from payments.services import watches
 from payments.services.cards import late_charges
 from payments.services.rails import watch_looks
-from payments.services.staff import resolutions
+from payments.services.staff.actions import resolutions
 from payments.tasks import expire_due, look_at_watches, requery_due
 from tests import orders
 from tests.by_refund_acquirer import (

@@ -16,10 +16,10 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, InvalidState, PayoutReturn, Reversal, Transaction
 from payments.rails.protocol import RailAnswer
 from payments.rules import outcomes
-from payments.services import transitions
 from payments.services.payouts import payout_returns
 from payments.services.rails import requery
-from payments.services.staff import resolutions
+from payments.services.staff.actions import resolutions
+from payments.services.transactions import transitions
 from payments.tasks import requery_due
 from tests import orders
 from tests.bank_signing import KEY, signed_headers

@@ -11,8 +11,8 @@ from django.utils import timezone
 from ledger.services import balances
 from merchants.people.audit import Actor
 from payments.models import PayoutControls, PayoutServerQuestion, Transaction
-from payments.services.payouts import payout_freezes, waiting_payouts
-from payments.services.payouts.server_questions import ATTEMPTS
+from payments.services.payouts.controls import payout_freezes, waiting_payouts
+from payments.services.payouts.controls.server_questions import ATTEMPTS
 from tests import orders
 from tests.factories import MemberFactory
 from tests.receiver import running_receiver

@@ -12,9 +12,9 @@ from ledger.services import balances
 from merchants.models import AuditEntry
 from merchants.people.audit import Actor
 from payments.models import PayoutApproval, PayoutControls, Transaction
-from payments.services.payouts import approvals, payout_freezes, waiting_payouts
-from payments.services.payouts.approvals import Needed, PayoutItem
-from payments.services.payouts.makers import Maker
+from payments.services.payouts.controls import approvals, payout_freezes, waiting_payouts
+from payments.services.payouts.controls.approvals import Needed, PayoutItem
+from payments.services.payouts.controls.makers import Maker
 from tests import orders
 from tests.factories import MemberFactory
 from tests.racing import racers

@@ -25,7 +25,7 @@ from kit.db import clock
 from ledger.invariants import check
 from ledger.models import Account
 from ledger.services import Kind
-from payments.invariants import cash, expected_lines, journals
+from payments.invariants.cash import cash, expected_lines, journals
 from payments.services.journals.drafts import Leg
 from payments.services.reconciliation import breaks, matching, report
 from payments.services.reconciliation.ledger_line import PAYMENT, LedgerLine

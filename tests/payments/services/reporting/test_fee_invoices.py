@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from ledger import invariants
 from ledger.models import Entry
-from merchants import business_settings
-from payments.invariants import fee_invoices as rules
+from merchants.businesses import business_settings
+from payments.invariants.fees import fee_invoices as rules
 from payments.models import FeeInvoice, FeeInvoiceLine, Tariff
-from payments.rules import business_days
-from payments.rules.dispute_words import Status
+from payments.rules.settlement import business_days
+from payments.rules.words.dispute_words import Status
 from payments.services import fee_rules
 from payments.services.reporting import fee_invoices, tax_report
 from payments.services.reporting.fee_invoices import MonthNotOver, NoSeller

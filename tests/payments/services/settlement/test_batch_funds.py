@@ -12,7 +12,7 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal, SettlementBatch
 from payments.services.reconciliation import arrivals
 from payments.services.refunds import refunds
-from payments.services.settlement import batch_decisions, batch_funds
+from payments.services.settlement.batches import batch_decisions, batch_funds
 from payments.services.staff.meanings import meaning_of
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders

@@ -7,8 +7,8 @@ from django.test.utils import CaptureQueriesContext
 
 from kit.files import csv_cells
 from kit.files.tables import csv_lines
-from payments.services.settlement import batch_statements
-from payments.services.settlement.batch_statements import statement, table
+from payments.services.settlement.batches import batch_statements
+from payments.services.settlement.batches.batch_statements import statement, table
 from tests import orders
 from tests.refunds import pay, refund
 from tests.settling import decide, settle

@@ -15,8 +15,8 @@ from payments import tasks
 from payments.invariants.registry import INVARIANTS
 from payments.models import BatchTransition, SettlementBatch, SettlementItem, Transaction, Transition
 from payments.services.refunds import refunds
-from payments.services.settlement import batch_decisions, batch_transitions, batches
-from payments.services.settlement.batch_transitions import StillUpdating
+from payments.services.settlement.batches import batch_decisions, batch_transitions, batches
+from payments.services.settlement.batches.batch_transitions import StillUpdating
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers

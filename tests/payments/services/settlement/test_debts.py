@@ -18,7 +18,7 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import Debt, InvalidState, Proposal, ReserveHold, ReserveReturn
 from payments.services.refunds import refunds
 from payments.services.settlement import debts, reserves
-from payments.services.staff import debt_collection
+from payments.services.staff.actions import debt_collection
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import BusinessFactory, MemberFactory, UserFactory

@@ -22,7 +22,8 @@ from payments.models import Proposal, ReserveHold, ReserveReturn, RiskTerms
 from payments.services import ledger_entries
 from payments.services.refunds import refunds
 from payments.services.settlement import reserves
-from payments.services.staff import four_eyes, rights
+from payments.services.staff import four_eyes
+from payments.services.staff.actions import rights
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.disputed import take

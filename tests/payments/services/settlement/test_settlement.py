@@ -23,9 +23,9 @@ from payments.models import (
     Transaction,
     Transition,
 )
-from payments.rules import business_days
-from payments.rules.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
-from payments.services.settlement import batches
+from payments.rules.settlement import business_days
+from payments.rules.settlement.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
+from payments.services.settlement.batches import batches
 from tests import orders
 from tests.refunds import pay, refund
 from tests.settling import decide, settle, today

@@ -30,13 +30,13 @@ from payments.services import fee_rules
 from payments.services.payouts import payout_returns
 from payments.services.rails import requery
 from payments.services.refunds import refunds
-from payments.services.settlement import (
+from payments.services.settlement.payouts import (
     payout_endings,
     payout_schedules,
     settlement_accounts,
     settlement_payouts,
 )
-from payments.services.settlement.settlement_payouts import NothingToPay, StillOpen
+from payments.services.settlement.payouts.settlement_payouts import NothingToPay, StillOpen
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory, MemberFactory

@@ -15,10 +15,10 @@ from django.utils import timezone
 from ledger import services as ledger
 from ledger.models import Entry
 from payments.models import SettlementBatch, SettlementItem, Transaction
-from payments.rules import business_days
+from payments.rules.settlement import business_days
 from payments.services.refunds import refunds
 from payments.services.replays import idempotency
-from payments.services.settlement import batch_decisions, batches
+from payments.services.settlement.batches import batch_decisions, batches
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers

@@ -13,7 +13,8 @@ from ledger.models import Account, Entry
 from merchants.models import AuditEntry, User
 from merchants.people.audit import Actor
 from payments.models import Proposal, SettlementBatch, Transaction
-from payments.services.staff import four_eyes, journal_actions, staff_actions
+from payments.services.staff import four_eyes, staff_actions
+from payments.services.staff.actions import journal_actions
 from tests import orders
 from tests.addresses import is_asked
 from tests.dashboard.people import signed_in

@@ -14,11 +14,11 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import CardOperation, Proposal, Transaction, Transition
 from payments.rails.protocol import RailAnswer
 from payments.rules.outcomes import COMPLETED, DO_NOT_HONOUR
-from payments.services import operations, transitions
 from payments.services.rails.rail_queries import query_leases
 from payments.services.rails.rail_queries.query_leases import lane_of
 from payments.services.rails.requery import INTERVALS, query_leased, requery, unanswered
-from payments.services.staff import resolutions
+from payments.services.staff.actions import resolutions
+from payments.services.transactions import operations, transitions
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory

@@ -11,7 +11,8 @@ from ledger.models import Entry
 from merchants.models import AuditEntry, User
 from merchants.people.audit import Actor
 from payments.models import Proposal, RailChoice, Tariff
-from payments.services.staff import four_eyes, rights
+from payments.services.staff import four_eyes
+from payments.services.staff.actions import rights
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
 

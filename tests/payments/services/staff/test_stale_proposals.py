@@ -15,11 +15,11 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import Proposal, Transaction, Transition
 from payments.rails.protocol import ActionKind, PayerAction, RailAnswer
 from payments.rules.outcomes import PROCESSING
-from payments.services import transitions
-from payments.services.intents import lock
 from payments.services.payouts import payout_returns
 from payments.services.payouts.payout_returns import ReturnNotice
 from payments.services.staff import four_eyes, staff_actions
+from payments.services.transactions import transitions
+from payments.services.transactions.intents import lock
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory

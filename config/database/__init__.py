@@ -1,0 +1,1 @@
+"""The database of a process: migrations, new tables and lock timeouts."""

@@ -1,0 +1,1 @@
+"""Checkout.com's interface: calls, bodies, answers, references and codes."""

@@ -1,0 +1,1 @@
+"""The interface of the simulated Checkout.com: calls, and what they answer."""

@@ -1,0 +1,1 @@
+"""What a test or a person at a terminal sets: settings, faults, and commands."""

@@ -1,0 +1,1 @@
+"""Paystack's interface: calls, codes and refusals."""

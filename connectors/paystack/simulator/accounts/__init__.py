@@ -1,0 +1,1 @@
+"""Customers, their accounts, and the transfers that arrive there."""

@@ -1,0 +1,1 @@
+"""The provider's books, and the money that leaves: transfers to banks, and settlements."""

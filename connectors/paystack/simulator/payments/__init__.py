@@ -1,0 +1,1 @@
+"""Transactions, how payers pay them, and what is given back."""

@@ -1,0 +1,1 @@
+"""What forms of the dashboard share."""

@@ -1,0 +1,1 @@
+"""Deliveries: the list, its export, the page of one, and resending."""

@@ -1,0 +1,1 @@
+"""What acquirers report about cases, and what becomes of it."""

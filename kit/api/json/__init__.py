@@ -1,0 +1,1 @@
+"""JSON: parsed strictly or leniently, and written."""

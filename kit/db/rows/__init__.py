@@ -1,0 +1,1 @@
+"""Reading, saving and deleting rows."""

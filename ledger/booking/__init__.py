@@ -1,0 +1,1 @@
+"""Booking: accounts at first use, entries, and the triggers that guard both."""

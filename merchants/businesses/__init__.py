@@ -1,0 +1,1 @@
+"""Businesses: how they are created, set up and closed."""

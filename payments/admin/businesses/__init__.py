@@ -1,0 +1,1 @@
+"""Admin pages of businesses and of what they pay us."""

@@ -1,0 +1,1 @@
+"""How staff decide: at once, about several rows, or by two people."""

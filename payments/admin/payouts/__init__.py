@@ -1,0 +1,1 @@
+"""Admin pages of payouts: beneficiaries, controls and returns."""

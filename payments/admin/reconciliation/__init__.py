@@ -1,0 +1,1 @@
+"""Admin pages of our bank accounts, their statements, and how these compare with the ledger."""

@@ -1,0 +1,1 @@
+"""Admin pages of transactions and their operations."""

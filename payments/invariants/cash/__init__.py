@@ -1,0 +1,1 @@
+"""Invariants between the ledger and our accounts at banks."""

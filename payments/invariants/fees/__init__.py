@@ -1,0 +1,1 @@
+"""Invariants of fees, their taxes and invoices."""

@@ -1,0 +1,1 @@
+"""Invariants of payments, and of what is taken back of them."""

@@ -1,0 +1,1 @@
+"""Pages on which payers do what the acquirer asks for."""

@@ -1,0 +1,1 @@
+"""Answers of the API and data of webhooks, declared field by field."""

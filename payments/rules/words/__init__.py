@@ -1,0 +1,1 @@
+"""How codes and statuses are put into words."""

@@ -1,0 +1,1 @@
+"""What protects a business's payouts before they are sent."""

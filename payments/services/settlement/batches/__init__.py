@@ -1,0 +1,1 @@
+"""Settlement batches: built, funded, and decided about."""

@@ -1,0 +1,1 @@
+"""Payouts of the wallet to the business's settlement account."""

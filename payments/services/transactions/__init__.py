@@ -1,0 +1,1 @@
+"""A transaction from its intent to its outcome, and operations on it."""

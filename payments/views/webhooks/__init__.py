@@ -1,0 +1,1 @@
+"""The API of events, of endpoints, and of what tests them."""
