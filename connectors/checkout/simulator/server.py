@@ -1,6 +1,6 @@
 """The simulator as an HTTP server on this machine. Its webhooks are sent by a thread.
 
-POST /control takes the instructions of `control.py`, without a key.
+POST /control takes the instructions of `control/control.py`, without a key.
 """
 
 import json

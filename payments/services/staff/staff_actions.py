@@ -302,9 +302,8 @@ _LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
     Action.RESOLVE_OPERATION: _lock_operation,
     **dict.fromkeys(refund_accounts.ACTIONS, refund_accounts.lock_and_make),
     **suspense_actions.LOCK_AND_MAKE,
-    **import_string(
-        "disputes.services.reports.unmatched.LOCK_AND_MAKE"
-    ),  # by name: its app is above this one
+    # By name: the app of disputes is above this one.
+    **import_string("disputes.services.reports.unmatched.LOCK_AND_MAKE"),
     **import_string("disputes.services.debits.LOCK_AND_MAKE"),
     **dict.fromkeys(rights.ACTIONS, rights.lock_and_make),
     Action.LIFT_FREEZE: _lock_freeze,
