@@ -4,14 +4,14 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from config.checks import api_document, migrations, templates
+from config.checks import api_document, migrations, package_sizes, templates
 from kit.files import bounded_json
 from kit.terminal.terminal import TerminalCommand
 
 
 class Command(TerminalCommand):
     help = (
-        "Check settings, models, migrations, templates and the API description, as `make lint` does. "
+        "Check settings, models, migrations, templates, packages and the API description, as `make lint` does. "
         "Example: manage.py check_project"
     )
     requires_system_checks: list[str] = []  # they are the first part
@@ -23,6 +23,8 @@ class Command(TerminalCommand):
             raise CommandError("\n".join(["Migrations that would disturb the previous release:", *unsafe]))
         if faults := templates.complaints():
             raise CommandError("\n".join(["Templates without a protection:", *faults]))
+        if large := package_sizes.complaints():
+            raise CommandError("\n".join(["Packages in which modules are hard to find:", *large]))
         document = StringIO()
         call_command("spectacular", format="openapi-json", validate=True, fail_on_warn=True, stdout=document)
         if broken := api_document.complaints(bounded_json.loads(document.getvalue())):
