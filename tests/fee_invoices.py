@@ -3,8 +3,8 @@
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
-from payments.identifiers import new_id
 from payments.models import FeeInvoice
 from payments.rules.settlement import business_days
 from payments.services.reporting import fee_invoices

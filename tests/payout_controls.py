@@ -4,8 +4,8 @@ from typing import Any
 
 from django.utils import timezone
 
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, User
-from payments.identifiers import new_id
 from payments.models import PayoutControls, PayoutControlsChange, Transaction
 from tests import orders
 from tests.transactions import start

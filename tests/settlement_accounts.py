@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils import timezone
 
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, User
-from payments.identifiers import new_id
 from payments.models import SettlementAccount, SettlementAccountChange
 from tests.factories import MemberFactory
 

@@ -20,8 +20,8 @@ from disputes.models import Dispute
 from kit import banks
 from kit.money.money import money
 from kit.text.plurals import counted
+from kit.time.time_ordered_ids import earliest_id
 from merchants.models import ApiKey, Business
-from payments.identifiers import earliest_id
 from payments.models import SettlementBatch, Transaction
 from payments.rules.words.dispute_words import Status
 from virtual_accounts.models import UnappliedMoney

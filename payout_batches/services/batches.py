@@ -22,11 +22,11 @@ from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.api.request_fingerprints import differing, fingerprint_of
 from kit.db.prepared_statements import insert_if_absent
 from kit.money.money import money
+from kit.time.time_ordered_ids import new_id
 from kit.time.timestamps import timestamp
 from merchants.models import Business, MemberQuerySet, User
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.models import (
     Beneficiary,
     InvalidState,

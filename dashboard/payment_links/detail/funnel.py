@@ -10,7 +10,7 @@ from django.db.models import Count, Q, Sum
 
 from dashboard.ui.lists.bounded_totals import MOST_COUNTED
 from dashboard.ui.lists.bounded_totals import Count as Number
-from payments.identifiers import earliest_id
+from kit.time.time_ordered_ids import earliest_id
 from payments.models import LinkDay, PaymentLink, Transaction
 
 PERIODS = (7, 30, 90)  # days, of which today is one

@@ -16,8 +16,8 @@ from dashboard.payment_links.detail.funnel import FunnelPeriod, funnel_of
 from dashboard.payment_links.sharing import qr_codes
 from dashboard.payment_links.sharing.sharing import Sharing, sharing_of
 from dashboard.ui.components.related import RelatedObject
+from kit.time.time_ordered_ids import earliest_id
 from merchants.models import AuditEntry
-from payments.identifiers import earliest_id
 from payments.models import Checkout, PaymentLink, Transaction
 from payments.services.checkouts import checkout_limits
 from payments.services.links.link_uses import LONGEST_HOLD

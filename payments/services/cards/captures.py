@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult
-from payments.identifiers import new_id
+from kit.time.time_ordered_ids import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, Reverses

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from payments.identifiers import earliest_id
+from kit.time.time_ordered_ids import earliest_id
 from payments.metrics import CHECKOUT_REFUSALS
 from payments.models import Checkout, PaymentLink, Transaction
 from payments.rules.cards import Card

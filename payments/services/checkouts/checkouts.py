@@ -18,10 +18,10 @@ from kit.connectors.connectors import NotSupported
 from kit.db import clock
 from kit.db.prepared_statements import Lookup
 from kit.money.money import money
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.metrics import CHECKOUT_STEPS
 from payments.models import Checkout, InvalidState, PaymentLink, Transaction
 from payments.models.links import CHECKOUT_LIFETIME

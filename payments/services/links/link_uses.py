@@ -14,8 +14,8 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from kit.db.prepared_statements import Lookup
+from kit.time.time_ordered_ids import earliest_id
 from merchants.models import Business
-from payments.identifiers import earliest_id
 from payments.metrics import CHECKOUT_REFUSALS
 from payments.models import Checkout, PaymentLink, Transaction
 from payments.rules.cards import Card

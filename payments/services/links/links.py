@@ -16,11 +16,11 @@ from kit.api.fields.field_errors import InvalidFields, error
 from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.api.request_fingerprints import differing, fingerprint_of
 from kit.db.prepared_statements import Lookup, insert_if_absent
+from kit.time.time_ordered_ids import new_id
 from merchants.businesses.minimum_amounts import below_smallest_payment
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.links.link_rules import (
     DEFAULT_COLLECT,
     DEFAULT_WINDOW,

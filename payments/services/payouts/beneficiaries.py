@@ -21,10 +21,10 @@ from kit.api.request_fingerprints import differing, fingerprint_of
 from kit.connectors.connectors import RailUnavailable
 from kit.db.prepared_statements import Lookup, insert_if_absent
 from kit.db.rows.columns import save_columns
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.models import Beneficiary, InvalidState
 from payments.rules.name_matching import names_match
 from payments.services.payouts import name_enquiries

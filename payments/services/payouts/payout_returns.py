@@ -16,11 +16,11 @@ from django.db import transaction as database
 from kit.api.replays import DuplicateReference, IdempotentResult
 from kit.db.clock import database_now
 from kit.db.prepared_statements import insert, insert_if_absent
+from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, PayoutReturn, Transaction
 from payments.rules import outcomes
 from payments.services import suspense

@@ -11,9 +11,9 @@ from django.db import transaction as database
 
 from kit.api.replays import DuplicateReference, IdempotentResult, replay_of
 from kit.db.prepared_statements import insert_if_absent
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
 from payments.fingerprints import differing_fields, fingerprint
-from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails import RailUnavailable
 from payments.rails.protocol import CardAcquirer, PayoutBank, RailAnswer

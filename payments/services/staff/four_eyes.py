@@ -16,10 +16,10 @@ from django.contrib.auth.backends import ModelBackend
 from django.db import transaction as database
 
 from kit.db.prepared_statements import insert_if_absent
+from kit.time.time_ordered_ids import new_id
 from merchants.models import User
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.models import InvalidState, Proposal
 from payments.services.staff import staff_actions
 from payments.services.staff.staff_action import StaffAction

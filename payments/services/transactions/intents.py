@@ -14,8 +14,8 @@ from django.db import transaction as database
 from kit.api.replays import IdempotentResult
 from kit.api.request_fingerprints import Fingerprint
 from kit.db.prepared_statements import Lookup, Unless, insert_if_absent
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
-from payments.identifiers import new_id
 from payments.models import ReservedReference, Transaction
 from payments.models.transactions.transactions import LINK_FIELDS, SET_LATER
 from payments.rules.cards import Card

@@ -13,8 +13,8 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from kit.db import clock
+from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
-from payments.identifiers import new_id
 from payments.models import CardOperation, InvalidState, Transaction
 from payments.rails.protocol import RailAnswer
 from payments.rules.outcomes import COMPLETED, VOIDED, Outcome

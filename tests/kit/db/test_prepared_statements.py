@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Model
 
 from kit.db.prepared_statements import Lookup, insert_if_absent
-from payments.identifiers import new_id
+from kit.time.time_ordered_ids import new_id
 from payments.models import Transaction
 from payments.models.transactions.transactions import SET_LATER
 from tests.factories import BusinessFactory

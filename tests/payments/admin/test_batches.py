@@ -8,8 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from kit.time.time_ordered_ids import new_id
 from merchants.models import AuditEntry
-from payments.identifiers import new_id
 from payments.models import SettlementBatch
 from tests import orders
 from tests.dashboard.people import signed_in

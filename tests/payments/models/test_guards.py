@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from payments.identifiers import new_id
+from kit.time.time_ordered_ids import new_id
 from payments.models import (
     AccountDeclaration,
     Beneficiary,

@@ -8,9 +8,9 @@ from django.db import connection
 from django.db import transaction as database
 from django.test.utils import CaptureQueriesContext
 
+from kit.time.time_ordered_ids import new_id
 from ledger.booking.account_ids import account_ids
 from ledger.models import Account, Entry, Posting
-from payments.identifiers import new_id
 from payments.models import AlreadyTransitioned, Transaction, Transition
 from payments.rails.protocol import RailAnswer
 from payments.rules.fees import Flow, default_rule

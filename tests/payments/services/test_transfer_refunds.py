@@ -8,9 +8,9 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from kit.time.time_ordered_ids import new_id
 from ledger.invariants import check
 from ledger.models import Account, Entry
-from payments.identifiers import new_id
 from payments.invariants.registry import INVARIANTS
 from payments.models import (
     CardOperation,

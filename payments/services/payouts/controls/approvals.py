@@ -19,10 +19,10 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from kit.money.money import money
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, Member, MemberQuerySet, User
 from merchants.people.audit import Actor
 from merchants.people.roles import GRANTS, Permission
-from payments.identifiers import new_id
 from payments.models import InvalidState, PayoutApproval, PayoutApprovalGrant, PayoutControls, Transaction
 from payments.services.payouts.controls.makers import Maker
 from payments.services.payouts.controls.payout_freezes import require_not_frozen

@@ -17,10 +17,10 @@ from rest_framework import status
 
 from kit.api.errors import Problem
 from kit.money.money import money
+from kit.time.time_ordered_ids import earliest_id
 from kit.time.time_zones import day_begins
 from kit.time.timestamps import timestamp
 from merchants.models import Business
-from payments.identifiers import earliest_id
 from payments.models import PayoutControls, PayoutLimitCheck, Transaction
 
 NEW_FOR = timedelta(hours=24)  # how long an account is new, from its first payout

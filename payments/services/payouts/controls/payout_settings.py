@@ -16,10 +16,10 @@ from django.db import transaction as database
 
 from kit.db.rows.columns import save_columns
 from kit.money.money import money
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, Member, User
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.models import InvalidState, PayoutControls, PayoutControlsChange
 from payments.services.payouts.controls.approvals import members_who_may
 from payments.services.payouts.controls.payout_limits import AMOUNTS, NAMES, NUMBER

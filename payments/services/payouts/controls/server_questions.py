@@ -22,8 +22,8 @@ from django.db import transaction as database
 from django.db.models import Q, QuerySet
 
 from kit.api.json.strict_json import MalformedJSON, load_object
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
-from payments.identifiers import new_id
 from payments.models import PayoutControls, PayoutServerQuestion, Transaction
 from webhooks.models import Endpoint
 from webhooks.sending.request_headers import USER_AGENT

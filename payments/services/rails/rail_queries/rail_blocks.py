@@ -17,9 +17,9 @@ from django.db import transaction as database
 from django.db.models import QuerySet
 
 from kit.db.prepared_statements import insert_if_absent
+from kit.time.time_ordered_ids import new_id
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.models import CardOperation, RailBlock, Transaction
 from payments.rails import ConnectorUnavailable
 from payments.rails.protocol import CardAcquirer, CardCapabilities, PayoutBank, RailAnswer, RailBlocked

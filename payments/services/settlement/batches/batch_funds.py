@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, Min, OuterRef, QuerySet, Sum
 
 from kit.db.prepared_statements import insert_if_absent
 from kit.money.money import money
-from payments.identifiers import new_id
+from kit.time.time_ordered_ids import new_id
 from payments.models import BatchTransition, InvalidState, SettlementBatch, SettlementItem, Transaction
 from payments.rules.settlement.business_days import business_day
 from payments.services.reconciliation.arrivals import has_arrived

@@ -16,8 +16,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from kit.db.prepared_statements import insert_if_absent
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
-from payments.identifiers import new_id
 from payments.models import (
     COLLECTED,
     BatchTransition,

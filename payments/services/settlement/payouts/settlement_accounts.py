@@ -15,10 +15,10 @@ from django.conf import settings
 from django.db import transaction as database
 
 from kit import banks
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, Member, User
 from merchants.people import audit
 from merchants.people.audit import Actor
-from payments.identifiers import new_id
 from payments.models import InvalidState, SettlementAccount, SettlementAccountChange
 from payments.services.payouts import name_enquiries
 from payments.services.settlement.payouts import settlement_notices

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payments.identifiers import new_id
+from kit.time.time_ordered_ids import new_id
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOMENTS = st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=80_000)).map(lambda age: EPOCH + age)
