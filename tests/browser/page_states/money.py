@@ -40,7 +40,8 @@ def look_up_a_holder(page: Page) -> None:
 
 def search_a_beneficiary(page: Page) -> None:
     page.get_by_label("Search beneficiaries").fill("Obi")
-    press(page, "Search")
+    with page.expect_navigation():  # not the search at the side
+        page.get_by_role("main").get_by_role("button", name="Search", exact=True).click()
 
 
 paste_wrong_rows = pressing(
