@@ -164,6 +164,20 @@ class TestAcquire:
         assert leased.hash_key == rotated.new_hash_key != KEY
         assert leased.number == 2
 
+    @pytest.mark.parametrize("is_first_enabled", [True, False])
+    def test_counts_the_enabled_endpoints_of_the_business(self, *, is_first_enabled):
+        first = make_endpoint(enabled=is_first_enabled)
+        second = make_endpoint(business=first.business, number=1)
+        make_endpoint(business=first.business, number=2)
+        make_endpoint(business=first.business, number=3, enabled=False)
+        make_endpoint(business=first.business, number=4, deleted_at=NOON)
+        make_endpoint()
+        make_delivery(second)
+
+        (leased,) = acquire()
+
+        assert leased.endpoints == 2 + is_first_enabled
+
     def test_holds_deliveries_to_a_disabled_endpoint_without_using_an_attempt(self):
         endpoint = make_endpoint()
         delivery = make_delivery(endpoint)

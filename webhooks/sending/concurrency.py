@@ -64,14 +64,14 @@ class InFlight:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._requests: dict[UUID, dict[UUID, Request]] = defaultdict(dict)
         self._silent: set[Key] = set()
-        self._endpoints: dict[UUID, int] = {}  # how many, of businesses with several
+        self._endpoints: dict[UUID, int] = {}  # enabled ones, of businesses with several
         self._clock = clock
         self._lock = threading.Lock()
 
     def begin(
         self, business: UUID, delivery: UUID, *, is_first: bool, number: int = 0, endpoints: int = 1
     ) -> None:
-        """Note a request to an endpoint of a business with so many: the first, and enabled ones."""
+        """Note a request to an endpoint of a business that has so many enabled ones."""
         with self._lock:
             self._requests[business][delivery] = Request(self._clock(), is_first, number)
             if endpoints > 1 or number > 0:
@@ -133,7 +133,7 @@ class InFlight:
 
 
 def share_of_silent(endpoints: int) -> int:
-    """Return how many places a silent endpoint of a business keeps for first attempts. The first endpoint counts always.
+    """Return how many places a silent endpoint of a business keeps for first attempts.
 
     >>> [share_of_silent(endpoints) for endpoints in (1, 4, 5, 8, 10)]
     [2, 2, 1, 1, 1]

@@ -221,7 +221,7 @@ class Dispatcher:
             delivery.id,
             is_first=delivery.is_first,
             number=delivery.endpoint_number,
-            endpoints=1 + delivery.further,
+            endpoints=delivery.endpoints,
         )
         task = asyncio.create_task(self._deliver(sender, delivery))
         self._running[task] = delivery

@@ -48,7 +48,7 @@ class LeasedDelivery:
     event_id: UUID
     standard_webhooks: bool = False
     shown_version: str = ""  # empty: no header has it
-    further: int = 0  # enabled endpoints of the business beside its first
+    endpoints: int = 1  # enabled ones of the business
 
     @property
     def number(self) -> int:
@@ -139,7 +139,7 @@ class Address(NamedTuple):
     standard_webhooks: bool
     api_version: str
     made_by_api: bool
-    further: int  # enabled endpoints of the business beside its first
+    endpoints: int  # enabled ones of the business
 
     def is_subscribed_to(self, event: str) -> bool:
         return is_subscribed(self.subscribed_events, event)
@@ -147,7 +147,7 @@ class Address(NamedTuple):
 
 Addressed = tuple[Row, Address | None]  # without an address: the endpoint was deleted
 COLUMNS = tuple(Row.__annotations__)
-ADDRESS_COLUMNS = tuple(column for column in Address.__annotations__ if column != "further")
+ADDRESS_COLUMNS = tuple(column for column in Address.__annotations__ if column != "endpoints")
 
 
 def acquire(
@@ -217,10 +217,10 @@ def _leased_before(token: UUID, ends_at: Sequence[datetime]) -> list[Addressed]:
 def _with_addresses(rows: Sequence[Row]) -> list[Addressed]:
     """Read the endpoints of these rows."""
     live = Endpoint.objects.live().filter(business__in={row.business_id for row in rows})
-    further = Counter(live.filter(number__gt=Endpoint.FIRST, enabled=True).values_list("business", flat=True))
+    found = list(live.values_list("business", "number", *ADDRESS_COLUMNS))
+    endpoints = Counter(business for business, _number, _url, _events, enabled, *_ in found if enabled)
     addresses = {
-        (business, number): Address(*[*columns, further[business]])
-        for business, number, *columns in live.values_list("business", "number", *ADDRESS_COLUMNS)
+        (business, number): Address(*[*columns, endpoints[business]]) for business, number, *columns in found
     }
     return [(row, addresses.get(row.endpoint)) for row in rows]
 
@@ -367,7 +367,7 @@ def _addressed(values: Sequence[Any]) -> Addressed:
     return row, Address(url, subscribed, enabled, decrypt(key), previous, *others)
 
 
-# Whether a delivery was tried before: 0 or 1. `deliveries_due_by_tries` has the same expression.
+# Whether a delivery was tried before: 0 or 1. `deliveries_due_by_endpoint` has the same expression.
 _WAS_TRIED = "least(attempts_made + manual_attempts, 1)"
 
 # The cheap query: the oldest rows of all businesses. Rows locked by another dispatcher are skipped. It reads no more
@@ -426,8 +426,11 @@ _CHOOSE = """
         %(own_retries)s::integer[], %(own_totals)s::integer[], %(own_busy)s::boolean[]
     ) AS own (business_id, endpoint_number, first_attempts, retries, total, is_busy)
 ), sharing AS (
-    SELECT business_id, count(*) AS further FROM webhooks_endpoint
-    WHERE number > 0 AND enabled AND deleted_at IS NULL AND business_id IN (SELECT business_id FROM candidate)
+    SELECT business_id, count(*) AS endpoints FROM webhooks_endpoint
+    WHERE enabled AND deleted_at IS NULL AND business_id IN (
+        SELECT business_id FROM webhooks_endpoint
+        WHERE number > 0 AND enabled AND deleted_at IS NULL AND business_id IN (SELECT business_id FROM candidate)
+    )
     GROUP BY business_id
 ), placed AS (
     SELECT *, row_number() OVER (
@@ -450,7 +453,7 @@ _CHOOSE = """
     FROM of_endpoint WHERE own_place <= own_total
 ), fitting AS (
     SELECT of_kind.id, of_kind.next_attempt_at,
-        coalesce(free.total, %(usual_total)s) - (is_further AND further IS NOT NULL)::integer AS total,
+        coalesce(free.total, %(usual_total)s) - (is_further AND endpoints IS NOT NULL)::integer AS total,
         row_number() OVER (PARTITION BY business_id ORDER BY is_further, of_kind.next_attempt_at) AS place
     FROM of_kind LEFT JOIN free USING (business_id) LEFT JOIN sharing USING (business_id)
     WHERE kind_place <= CASE was_tried
@@ -478,7 +481,7 @@ _TAKE = f"""
     RETURNING due.due_at, {", ".join(f"delivery.{column}" for column in COLUMNS)}
 )
 SELECT seen.rows, {", ".join(f"taken.{column}" for column in COLUMNS)},
-    {", ".join(f"endpoint.{column}" for column in ADDRESS_COLUMNS)}, coalesce(sharing.further, 0)
+    {", ".join(f"endpoint.{column}" for column in ADDRESS_COLUMNS)}, coalesce(sharing.endpoints, 1)
 FROM (SELECT count(*) AS rows FROM candidate) AS seen LEFT JOIN taken ON true
 LEFT JOIN webhooks_endpoint AS endpoint ON endpoint.business_id = taken.business_id
     AND endpoint.number = taken.endpoint_number AND endpoint.deleted_at IS NULL
@@ -532,5 +535,5 @@ def _leased_delivery(row: Row, endpoint: Address, *, token: UUID, until: datetim
         event_id=row.shared_event_id or row.id,
         standard_webhooks=endpoint.standard_webhooks,
         shown_version=endpoint.api_version if endpoint.made_by_api else "",
-        further=endpoint.further,
+        endpoints=endpoint.endpoints,
     )
