@@ -647,12 +647,12 @@ class TestBounds:
 
     def test_the_time_of_an_exam_is_limited(self):
         requests, answers = make_requests(), {}
-        with servers.opened(servers.slow(0.2)) as listener:
+        with servers.opened(servers.slow(0.5)) as listener:
             started = time.monotonic()
-            exam_runner.send(requests, listener.url, answers, progress=lambda _: None, seconds=0.5)
+            exam_runner.send(requests, listener.url, answers, progress=lambda _: None, seconds=1.5)
 
         assert time.monotonic() - started < 5
-        assert len(answers) < 4
+        assert 1 <= len(answers) < 4
         assert not has_passed(judge(requests, answers, is_over=True))
 
     def test_a_blocked_address_is_not_called(self, settings):
