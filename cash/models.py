@@ -56,9 +56,8 @@ class BankAccount(models.Model):
     # Names of connectors, or `top_ups`. Without any, no line of a statement is expected.
     pays_out = models.JSONField(blank=True, default=list)
     receives = models.JSONField(blank=True, default=list)
-    csv_mapping = models.JSONField(
-        "CSV mapping", blank=True, default=dict
-    )  # see `cash.statement_files.csv_files`
+    # See `cash.statement_files.csv_files`.
+    csv_mapping = models.JSONField("CSV mapping", blank=True, default=dict)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -204,15 +204,13 @@ class Endpoint(models.Model):
         db_default=versions.FIRST,
         validators=[versions.validate],
     )
-    made_by_api = models.BooleanField(
-        "made by the API", default=False, db_default=False
-    )  # its requests name their version
+    # Its requests name their version.
+    made_by_api = models.BooleanField("made by the API", default=False, db_default=False)
     enabled = models.BooleanField(default=True)
     hash_key = EncryptedTextField()
     created_at = models.DateTimeField()
-    url_changed_at = models.DateTimeField(
-        "URL changed at", null=True, blank=True
-    )  # earlier attempts say nothing about the URL
+    # Earlier attempts say nothing about the URL.
+    url_changed_at = models.DateTimeField("URL changed at", null=True, blank=True)
     key_made_at = models.DateTimeField()
     # The key before the last rotation, which signs beside the new one until then.
     previous_hash_key = EncryptedTextField(null=True, blank=True)
