@@ -27,14 +27,11 @@ from merchants.api.request_log import FailedCalls, RequestLog, request_log
 from merchants.models import ApiKey
 from merchants.people.access import rule_of
 from operations.health import readiness
-from payments.services.fee_rules import cached_rules
 from payments.services.rails import requery, watch_looks
-from payments.services.rails.declared_accounts import cached_declarations
-from payments.services.rails.rail_choices import cached_choices
-from payments.services.rails.rail_queries.rail_blocks import cached_blocks
 from payments.services.transactions import accepted_operations
 from payments.trace_numbers import trace_numbers
 from tests import committed_rows, database_copies, redis_databases
+from tests.caches import CACHED
 from tests.clients import Credentials, InProcessClient
 from tests.factories import ApiKeyFactory, BusinessFactory
 from tests.journeys.service import Service, start_service, url_of
@@ -190,10 +187,8 @@ def _clear_process_state() -> None:
     """
     cache.clear()
     readiness.clear()
-    cached_rules.cache_clear()
-    cached_choices.cache_clear()
-    cached_declarations.cache_clear()
-    cached_blocks.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
     trace_numbers.discard()
     request_log._waiting.clear()
     request_log._failed = FailedCalls()

@@ -12,16 +12,13 @@ from merchants.models import ApiKey, ApiRequest, Member
 from merchants.people.audit import Actor
 from payments.models import CardOperation, CountedDay, HourlyTotals, SettlementBatch, Transaction
 from payments.services.events.receiver_exams import examine_endpoint
-from payments.services.fee_rules import cached_rules
-from payments.services.rails.declared_accounts import cached_declarations
-from payments.services.rails.rail_choices import cached_choices
-from payments.services.rails.rail_queries.rail_blocks import cached_blocks
 from payments.services.refunds import refunds
 from payments.services.reporting import daily_totals
 from tests import orders
 from tests.addresses import MEMBERS, RULES
 from tests.batches import checked_batch, completed_batch, waiting_batch
 from tests.beneficiaries import beneficiary_of
+from tests.caches import CACHED
 from tests.dashboard.addresses import filled_path
 from tests.disputed import disputed, with_a_file
 from tests.fee_invoices import invoice_of
@@ -43,7 +40,6 @@ from webhooks.models import Attempt, Delivery, Endpoint, Event, endpoint_id
 
 pytestmark = [pytest.mark.django_db, pytest.mark.servers]
 
-CACHED = (cached_rules, cached_choices, cached_declarations, cached_blocks)  # for five seconds
 QUERIES = 12
 PAGE = 60_000  # bytes without htmx
 SCRIPTS = 15_000
