@@ -1,6 +1,6 @@
 """Page states, personas, and the ways in which each page is shown."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -49,10 +49,6 @@ class PageState:
     action: Action | None = None
     is_for_phones: bool = False
 
-    @property
-    def variants(self) -> list[Variant]:
-        return [each for each in VARIANTS if each.screen == "phone" or not self.is_for_phones]
-
 
 @dataclass(frozen=True)
 class Persona:
@@ -71,11 +67,14 @@ def on(browser: Browser, persona: Persona, data: SampleData) -> Iterator[tuple[V
         yield seen, list(persona.states(data, seen.page))
 
 
-def views(browser: Browser, persona: Persona, data: SampleData) -> Iterator[tuple[Page, PageState, Variant]]:
+def views(
+    browser: Browser, persona: Persona, data: SampleData, variants: Sequence[Variant] = VARIANTS
+) -> Iterator[tuple[Page, PageState, Variant]]:
     """Open each page state of a persona once, and show it in each variant without loading it again."""
     with on(browser, persona, data) as (seen, states):
         for state in states:
-            for number, variant in enumerate(state.variants):
+            shown = [each for each in variants if each.screen == "phone" or not state.is_for_phones]
+            for number, variant in enumerate(shown):
                 show(seen.page, variant)
                 if number == 0:
                     go(data, seen.page, state)
