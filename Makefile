@@ -76,7 +76,7 @@ test-image: install ## build the image and run the service from it (as root; nee
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --inexact --group e2e
-	@$(PYTEST) --dist loadfile --no-loadscope-reorder -m e2e $(ARGS)
+	@$(PYTEST) tests/browser --dist loadfile --no-loadscope-reorder -m e2e $(ARGS)
 
 screenshots: install ## take screenshots of every page into screenshots/ (needs Chromium)
 	@$(UV) sync --locked --quiet --inexact --group e2e
