@@ -14,7 +14,8 @@ BASE ?=
 # Uses uv from the PATH if there is one, otherwise installs a pinned version into .tools.
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/uv/bin/uv)
 RUN := .venv/bin/python
-PYTEST = $(RUN) -m pytest -n 2 --dist loadgroup
+# A third process works while the others wait for a server or a clock.
+PYTEST = $(RUN) -m pytest -n 3 --dist loadgroup
 # Without the tests that have a target of their own.
 SUITE := not e2e and not clients and not image and not operations$(if $(ONLY), and ($(ONLY)))
 
@@ -76,7 +77,7 @@ test-image: install ## build the image and run the service from it (as root; nee
 
 test-browser: install ## run the browser tests (needs Chromium)
 	@$(UV) sync --locked --quiet --inexact --group e2e
-	@$(PYTEST) tests/browser --dist loadfile --no-loadscope-reorder -m e2e $(ARGS)
+	@$(PYTEST) -n 2 tests/browser --dist loadfile --no-loadscope-reorder -m e2e $(ARGS)
 
 screenshots: install ## take screenshots of every page into screenshots/ (needs Chromium)
 	@$(UV) sync --locked --quiet --inexact --group e2e
