@@ -68,6 +68,7 @@ gc.disable()
 # database. Of these, only races, what skips on one database, and what is marked `servers` also run on PostgreSQL.
 ALIKE_ON_EACH_DATABASE = (
     "tests/config/test_access_",
+    "tests/config/test_admin.py",
     "tests/config/test_admin_card_numbers.py",
     "tests/config/test_admin_groups.py",
     "tests/config/test_admin_lookups.py",

@@ -394,6 +394,7 @@ class TestPages:
             assert not [secret for secret in secrets if secret in text], address
         assert "pbkdf2" not in words(staff.get(page(User, "change", User.objects.first().pk)))
 
+    @pytest.mark.servers
     def test_open_for_staff_with_view_permissions(self, view_only, everything):
         for label in MODELS:
             model = apps.get_model(label)
@@ -401,6 +402,7 @@ class TestPages:
             assert view_only.post(page(model, "change", model.objects.first().pk)).status_code == 403
             assert view_only.get(page(model)).status_code == 200
 
+    @pytest.mark.servers
     def test_accept_any_search(self, subtests, staff):
         for label in MODELS:
             for term in ["a\0b", "%", "'", "12345678901234567890", "\u0664\u0664\u0664\u0664", NASTY]:
