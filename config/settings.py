@@ -115,8 +115,13 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["config.template_loader.Unindented", "django.template.loaders.app_directories.Loader"],
+                )
+            ],
             "builtins": ["dashboard.templatetags.form_business"],
             "context_processors": [
                 "django.template.context_processors.request",

@@ -639,7 +639,7 @@ class TestPayoutPage:
         checker = MemberFactory(business=ada.business, role="finance").user
         waiting_payouts.approve(payout.pk, user=checker, actor=STAFF, now=now)
 
-        assert f"<dt>Approved by</dt>\n      <dd><bdi>{checker.email}</bdi>" in self.shown(browser, payout)
+        assert f"<dt>Approved by</dt>\n<dd><bdi>{checker.email}</bdi>" in self.shown(browser, payout)
 
     def test_links_its_batch_and_names_who_approved_that(self, browser, ada):
         batch = completed_batch(ada.business)
