@@ -421,6 +421,7 @@ class TestPages:
                         assert (answer.status_code, answer.headers["Location"]) == (302, f"{page(model)}?e=1")
 
 
+@pytest.mark.servers
 class TestSearch:
     @pytest.fixture
     def card(self, api):
