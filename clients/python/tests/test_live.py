@@ -125,8 +125,10 @@ def test_makes_and_changes_a_payment_link(client, reference):
 
 def test_lists_what_happened(client, pay, reference):
     pay(reference)
+    pay(f"{reference}-2")
 
-    assert len(list(islice(client.payments.list(limit=1), 2))) == 2
+    listed = islice(client.payments.list(limit=1), 2)
+    assert [each.reference for each in listed] == [f"{reference}-2", reference]
     assert client.events.list().data is not None
     assert client.requests.list(limit=2).data is not None
     assert client.settlements.list().data is not None
