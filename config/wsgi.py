@@ -15,9 +15,6 @@ tracing.start()
 _django = get_wsgi_application()
 
 from config import urls  # noqa: E402, F401  (load all pages now, not with the first request)
-from merchants.api.request_log import request_log  # noqa: E402  (its models need the application above)
-
-request_log.start()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:

@@ -26,6 +26,7 @@ import_module("config.settings")
 env.stop_if_invalid()
 print(*variable_names.misspelt(), sep="\n", end="", file=sys.stderr)  # noqa: T201
 worker_class = "config.runtime.server_errors.ProblemWorker"
+preload_app = True  # the processes share the application's memory, and one that died is replaced at once
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
 keepalive = 30  # seconds; longer than the proxy's, so that the proxy closes first
 timeout = 60  # seconds without a heartbeat after which a process is replaced
@@ -39,13 +40,20 @@ forwarder_headers = ""  # no header may set SCRIPT_NAME, which would serve one p
 control_socket_disable = True
 
 
-def post_worker_init(worker: Any) -> None:
-    """Prepare a process that has loaded the application."""
+def when_ready(_server: Any) -> None:
+    """Leave the application's objects to no collector, which would copy them into each process."""
     from kit.garbage_collection import collect_less_often  # noqa: PLC0415  (after the settings were read)
+
+    collect_less_often()
+
+
+def post_worker_init(worker: Any) -> None:
+    """Prepare a process that serves requests."""
+    from merchants.api.request_log import request_log  # noqa: PLC0415  (after the settings were read)
     from webhooks.listeners.listener_waits import waits  # noqa: PLC0415
 
+    request_log.start()
     waits.allow(worker.cfg.threads)
-    collect_less_often()
 
 
 def child_exit(_server: Any, worker: Any) -> None:

@@ -13,7 +13,6 @@ that the view noted.
 """
 
 import atexit
-import os
 import threading
 import time
 import uuid
@@ -140,7 +139,6 @@ class RequestLog:
         self._waiting: deque[Call] = deque()
         self._failed = FailedCalls()
         self._dropped = 0
-        self._thread: threading.Thread | None = None
         self._flushing = threading.Lock()
 
     def note(self, call: Call) -> None:
@@ -154,19 +152,9 @@ class RequestLog:
         self._waiting.append(call)
 
     def start(self) -> None:
-        """Start the background thread in this process and in its forks."""
-        if self._thread is None:
-            os.register_at_fork(after_in_child=self._start_in_child)
-            atexit.register(self.flush)
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
-            self._thread.start()
-
-    def _start_in_child(self) -> None:
-        self._waiting.clear()  # the parent process stores its own
-        self._failed = FailedCalls()
-        self._flushing = threading.Lock()  # after a fork, the thread that held it does not exist
-        self.start()
+        """Store the calls of this process in the background, and the last ones when it ends."""
+        atexit.register(self.flush)
+        threading.Thread(target=self._run, name="request-log", daemon=True).start()
 
     def flush(self) -> int:
         """Store all queued entries; return the number of calls."""

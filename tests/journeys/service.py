@@ -113,12 +113,8 @@ def _gunicorn(folder: Path, port: int, environment: dict[str, str]) -> Iterator[
     manage = [sys.executable, "manage.py"]
     create = [*manage, "create_business", "--name", "Ada Books", "--email", "ada@example.com", "--json"]
     made = subprocess.run(create, cwd=PROJECT, env=environment, check=True, capture_output=True, text=True)
-    command = [
-        sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}",
-        "--workers", "2", "--worker-class", "config.runtime.server_errors.ProblemWorker",
-        "--threads", environment.get("WEB_THREADS", "4"), "--limit-request-line", "8190", "--no-control-socket",
-    ]  # fmt: skip
-    with _process(command, folder, port, environment) as pid:
+    command = [sys.executable, "-m", "gunicorn", "-c", "config/runtime/gunicorn.py", "config.wsgi"]
+    with _process(command, folder, port, environment | {"WEB_BIND": f"127.0.0.1:{port}"}) as pid:
         yield _service(json.loads(made.stdout), folder, environment, pid)
 
 

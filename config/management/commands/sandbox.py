@@ -20,6 +20,7 @@ from config.runtime import embedded, simulated_providers
 from config.runtime.simulated_providers import SIMULATED
 from kit.terminal.terminal import TerminalCommand
 from merchants.api.curl import sign_call
+from merchants.api.request_log import request_log
 from merchants.businesses.businesses import new_password, open_business
 from merchants.models import ApiKey, Business, User
 from merchants.people.audit import Actor
@@ -64,7 +65,7 @@ class Command(TerminalCommand):
         "Run the whole service on this machine: web, worker and schedule in one process, on SQLite, with a "
         "demo business. Example: manage.py sandbox --port 8000 --data var/sandbox"
     )
-    requires_system_checks: list[str] = []
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default 8000)")
@@ -95,8 +96,9 @@ class Command(TerminalCommand):
         connections.close_all()  # each thread opens its own
         if rails:
             simulated_providers.start()
-        from config.wsgi import application  # noqa: PLC0415  (it starts the request log)
+        from config.wsgi import application  # noqa: PLC0415  (it loads all pages)
 
+        request_log.start()
         embedded.serve(application, port=port, when_ready=lambda: self._say(greeting))
 
     def _restart_with_settings(self, *, port: int, data: Path | None, rails: str) -> None:
