@@ -15,7 +15,7 @@ from payments.simulators.http_server import SimulatorServer
 class SimulatorCommand(TerminalCommand):
     """A command that runs a simulator on localhost until it is interrupted. In production, it refuses."""
 
-    requires_system_checks: list[str] = []
+    requires_system_checks = ()
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         if not settings.SANDBOX:

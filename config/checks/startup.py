@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import variable_names
 from kit.connectors import connectors
+from kit.terminal.terminal import INSTALLATION
 from merchants.people.access import rules
 from payments import rails
 from payments.rails.protocol import CardAcquirer, PayoutBank
@@ -40,7 +41,7 @@ def every_view_has_an_access_rule(**_: Any) -> list[checks.CheckMessage]:
     ]
 
 
-@checks.register()
+@checks.register(INSTALLATION)
 def every_connector_is_usable(**_: Any) -> list[checks.CheckMessage]:
     """Report connectors that don't exist or lack settings."""
     problems: list[checks.CheckMessage] = []
@@ -55,7 +56,7 @@ def every_connector_is_usable(**_: Any) -> list[checks.CheckMessage]:
     return problems
 
 
-@checks.register()
+@checks.register(INSTALLATION)
 def connectors_have_names(**_: Any) -> list[checks.CheckMessage]:
     """Report connectors that are set by the path of their class."""
     return [
@@ -69,7 +70,7 @@ def connectors_have_names(**_: Any) -> list[checks.CheckMessage]:
     ]
 
 
-@checks.register()
+@checks.register(INSTALLATION)
 def every_rail_has_a_connector(**_: Any) -> list[checks.CheckMessage]:
     """Report rails without a connector, which return 503, unless RAILS_NOT_USED has them."""
     not_used = {settings.RAIL_CONNECTORS[rail] for rail in settings.RAILS_NOT_USED}
@@ -84,13 +85,13 @@ def every_rail_has_a_connector(**_: Any) -> list[checks.CheckMessage]:
     ]
 
 
-@checks.register()
+@checks.register(INSTALLATION)
 def variables_are_spelt_right(**_: Any) -> list[checks.CheckMessage]:
     """Report names of variables that are similar to ours. Not a warning: they may belong to other programs."""
     return [checks.Info(sentence, id="sluice.variables") for sentence in variable_names.misspelt()]
 
 
-@checks.register()
+@checks.register(INSTALLATION)
 def mails_are_sent(**_: Any) -> list[checks.CheckMessage]:
     """Report that password resets can't be mailed."""
     if not settings.EMAIL_BACKEND.endswith("dummy.EmailBackend"):

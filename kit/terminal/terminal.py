@@ -6,7 +6,7 @@ r"""Output of commands on a terminal: the result first, then warnings in a line.
 
 import re
 import sys
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from django.core import checks
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
@@ -24,6 +24,11 @@ def escaped(text: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+# The tag of the system checks of an installation. Those of the code would load all pages before each command, and are left
+# to `make lint`, `migrate` and `doctor`.
+INSTALLATION = "installation"
+
+
 class EscapedOutput(OutputWrapper):
     """An output of a command, with control characters escaped on a terminal. Files and programs get the values."""
 
@@ -34,9 +39,11 @@ class EscapedOutput(OutputWrapper):
 class TerminalCommand(BaseCommand):
     """A management command whose outputs are escaped.
 
-    Errors of the system checks stop it. Their warnings follow the result as one line, because `doctor` explains them.
+    Errors of the checks of an installation stop it. Their warnings follow the result as one line, because `doctor` explains
+    them.
     """
 
+    requires_system_checks: list[str] | tuple[str, ...] | Literal["__all__"] = (INSTALLATION,)
     needs_tables = True
 
     def __init__(self, stdout: TextIO | None = None, stderr: TextIO | None = None, **options: Any) -> None:

@@ -14,7 +14,7 @@ class Command(TerminalCommand):
         "Check settings, models, migrations, templates, packages and the API description, as `make lint` does. "
         "Example: manage.py check_project"
     )
-    requires_system_checks: list[str] = []  # they are the first part
+    requires_system_checks = ()  # they are the first part
 
     def handle(self, **options: Any) -> None:
         call_command("check", fail_level="WARNING")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import ALL_CHECKS, CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -50,6 +50,7 @@ class Command(TerminalCommand, migrate.Command):
         f"{migrate.Command.help} It waits up to {LOCK_TIMEOUT} for a lock and retries"
         f" up to {TRIES} times. Example: manage.py migrate --no-input"
     )
+    requires_system_checks = ALL_CHECKS
     needs_tables = False
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -18,7 +18,7 @@ class Command(DocumentCommand):
         "1 with warnings, 2 if something is broken. With --connector, it makes harmless calls of a provider instead. "
         "Examples: manage.py doctor --json, manage.py doctor --connector paystack"
     )
-    requires_system_checks: list[str] = []  # the command runs them
+    requires_system_checks = ()  # the command runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

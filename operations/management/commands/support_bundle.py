@@ -15,7 +15,7 @@ class Command(TerminalCommand):
         "metrics, and the last lines of the given logs. It keeps only values that are known to be harmless. "
         "Example: manage.py support_bundle --log /var/log/sluice/web.log"
     )
-    requires_system_checks: list[str] = []
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--output", type=Path, help="the archive (default sluice-support-<time>.zip)")
