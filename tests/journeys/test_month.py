@@ -1,4 +1,4 @@
-"""December of Ada Books: 2,000 payments and 150 payouts, reconciled by two people on pages alone, to the last kobo.
+"""December of Ada Books: 400 payments and 150 payouts, reconciled by two people on pages alone, to the last kobo.
 
 The operator has three bank accounts and an account at an acquirer. GTBank receives what the acquirer pays, Wema Bank hosts
 the virtual accounts, and Providus Bank sends the payouts. Each Monday, Kemi uploads last week's statements, looks at the page
@@ -14,7 +14,7 @@ Cash, and proposes what explains each break. Ibrahim confirms it. Then they rele
 25 December    Banks are closed: what Ada paid and received on Christmas Eve is booked on the 28th.
 31 December    Providus charges for the month.
 
-Cards are refunded, transfers are paid back, and payouts are returned in between. MONTH_PAYMENTS=200 tells it shorter.
+Cards are refunded, transfers are paid back, and payouts are returned in between. MONTH_PAYMENTS=2000 tells it with more.
 """
 
 import io
@@ -40,7 +40,7 @@ from tests.staff_pages import Person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.timeout(3_000)]
 
-PAYMENTS, PAYOUTS = int(os.environ.get("MONTH_PAYMENTS", "2000")), 150
+PAYMENTS, PAYOUTS = int(os.environ.get("MONTH_PAYMENTS", "400")), 150
 FIRST, LAST = date(2026, 12, 1), date(2026, 12, 31)
 CLOSED = {date(2026, 12, 25), date(2027, 1, 1)}  # Christmas, New Year
 DAY = timedelta(days=1)
