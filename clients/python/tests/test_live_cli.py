@@ -297,12 +297,20 @@ def receiving(key, refused=b"\0"):
 
 
 class TestExam:
+    @pytest.fixture
+    def listener(self, client):
+        """The listener that is examined. Other tests would find it for an hour."""
+        made = client.sandbox.listener("examined")
+        made.begin()
+        yield made
+        made.end()
+
     @pytest.mark.parametrize(("refused", "failed"), [(b"\0", []), (b'"new_field"', ["unknown_field"])])
     def test_of_a_local_receiver_ends_with_1_if_a_probe_failed(
-        self, run, client, refused, failed, monkeypatch
+        self, run, listener, refused, failed, monkeypatch
     ):
         monkeypatch.setattr(exam, "PAUSE", 0.1)
-        key = client.sandbox.listener("examined").begin().hash_key
+        key = listener.begin().hash_key
 
         with receiving(key, refused) as address:
             code, printed, said = run("exam", "--forward-to", address, "--name", "examined", "--json")
@@ -325,6 +333,7 @@ class TestExam:
         assert run("exam", "--name", "laptop")[0] == 2
         assert run("exam", "--forward-to", "nowhere at all")[0] == 2
 
+    @pytest.mark.usefixtures("listener")
     def test_says_when_nothing_receives(self, run):
         code, printed, said = run("exam", "--forward-to", "127.0.0.1:9", "--name", "examined")
 
