@@ -241,7 +241,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
-    DATABASES["default"]["TEST"] = {"NAME": str(BASE_DIR / "var" / "test.sqlite3")}
 else:
     # No health check before each request, which would cost every call a round trip. Without it, each connection
     # returns one 503 with Retry-After after a restart of PostgreSQL.

@@ -57,10 +57,6 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # them at each start.
 settings.WHITENOISE_AUTOREFRESH = True
 
-_database = settings.DATABASES["default"]["TEST"].get("NAME")
-if _database:  # SQLite creates the file, but not its folder
-    Path(_database).parent.mkdir(parents=True, exist_ok=True)
-
 # Importing tests makes little garbage but many objects, which each full collection would look through again.
 gc.disable()
 
@@ -141,6 +137,7 @@ def django_db_keepdb(request: pytest.FixtureRequest, django_db_modify_db_setting
         )
         test_settings["MIGRATE"] = False
         return bool(request.config.getoption("reuse_db"))
+    test_settings["NAME"] = str(database_copies.unused_file())
     if not database_copies.copy_to(Path(test_settings["NAME"])):
         return request.config.getoption("reuse_db")
     test_settings["MIGRATE"] = False
@@ -149,7 +146,7 @@ def django_db_keepdb(request: pytest.FixtureRequest, django_db_modify_db_setting
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    if _database and not database_copies.sqlite_file().exists():
+    if connection.vendor == "sqlite" and not database_copies.sqlite_file().exists():
         with django_db_blocker.unblock():
             database_copies.keep()
 

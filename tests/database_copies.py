@@ -12,6 +12,8 @@ from pathlib import Path
 import psycopg
 from django.db import connection
 
+from tests.claims import first_free
+
 PROJECT = Path(__file__).resolve().parents[1]
 NAME = "test-migrated-{}.sqlite3"
 
@@ -35,6 +37,14 @@ def fingerprint() -> str:
 
 def sqlite_file() -> Path:
     return PROJECT / "var" / NAME.format(fingerprint())
+
+
+def unused_file() -> Path:
+    """Return a path for the SQLite database of this process, which no other run in this folder uses."""
+    folder = PROJECT / "var"
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"test-{number}.sqlite3" for number in range(32)]
+    return files[first_free(file.with_suffix(".lock") for file in files)]
 
 
 def copy_to(database: Path) -> bool:
