@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from connectors.checkout.simulator.simulator import Simulator
+from connectors.checkout.simulator.state import Clock
 from kit.connectors import connectors
 from kit.db import clock as clocks
 from payments import rails
@@ -32,7 +33,9 @@ def inbox():
 
 @pytest.fixture
 def simulator(inbox):
-    made = Simulator(seed="a test's", sender=inbox)
+    now = timezone.now()
+    clock = Clock(lambda: now)  # a process may pause for seconds on a busy machine
+    made = Simulator(seed="a test's", sender=inbox, clock=clock)
     made.outbox.notify("https://merchant.example/webhooks", "webhook-key")
     return made
 
