@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import tempfile
-from importlib import import_module
 from typing import Any
 
 from config.environment import env, variable_names
@@ -21,12 +20,10 @@ _master = os.getpid()
 bind = env.text("WEB_BIND", default="127.0.0.1:8000")
 workers = env.number("WEB_WORKERS", default=2, minimum=1)
 threads = env.number("WEB_THREADS", default=4, minimum=1)
-# Wrong settings stop the master here. In a worker, they would cause endless restarts.
-import_module("config.settings")
-env.stop_if_invalid()
-print(*variable_names.misspelt(), sep="\n", end="", file=sys.stderr)  # noqa: T201
 worker_class = "config.runtime.server_errors.ProblemWorker"
-preload_app = True  # the processes share the application's memory, and one that died is replaced at once
+# The processes share the application's memory, one that died is replaced at once, and wrong settings stop the master
+# instead of restarting its processes for ever.
+preload_app = True
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  (heartbeats in memory)
 keepalive = 30  # seconds; longer than the proxy's, so that the proxy closes first
 timeout = 60  # seconds without a heartbeat after which a process is replaced
@@ -41,9 +38,12 @@ control_socket_disable = True
 
 
 def when_ready(_server: Any) -> None:
-    """Leave the application's objects to no collector, which would copy them into each process."""
+    """Report misspelt variables, and leave the application's objects to no collector, which would copy them into each
+    process.
+    """
     from kit.garbage_collection import collect_less_often  # noqa: PLC0415  (after the settings were read)
 
+    print(*variable_names.misspelt(), sep="\n", end="", file=sys.stderr)  # noqa: T201
     collect_less_often()
 
 

@@ -126,11 +126,9 @@ def take_all_connections(stack, held):
             pids = [one.info.backend_pid for one in ours]
             theirs = [pid for (pid,) in ours[0].execute(others, [pids])]
             ours[0].execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS pid", [theirs])
-            if theirs:  # at once, because the service connects again
-                refused = 0
-                continue
-            refused += 1
-            time.sleep(0.05)
+            refused = 0 if theirs else refused + 1
+            if refused:  # else take theirs at once, because the service connects again
+                time.sleep(0.05)
         else:
             refused = 0
 

@@ -28,7 +28,7 @@ class Command(TerminalCommand):
         "Example: manage.py sign_request GET /api/banks"
     )
 
-    requires_system_checks = ()  # they take longer than the rest
+    requires_system_checks = ()  # signing needs no connector
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("method", help="GET or POST")
