@@ -21,6 +21,7 @@ from prometheus_client import REGISTRY
 from config import settings
 from config.errors.error_codes import ERROR_CODES
 from config.errors.problems import BadRequest
+from connectors import metrics as _connectors
 from developer_site.guides import guides
 from operations import metrics
 from payments import metrics as _payments
@@ -43,6 +44,7 @@ SUFFIXES = ("", "_bucket", "_count", "_sum", "_total")
 @cache
 def metric_names():
     """Return every metric name in the exposition with its labels."""
+    assert _connectors.WEBHOOKS
     assert _payments.OUTCOMES
     assert _webhooks.ATTEMPTS
     counted = {
