@@ -307,7 +307,8 @@ INVARIANTS = (
                 || balance_after || '|' || kind || '|' || cause || '|'
                 || (extract(epoch FROM at) * 1000000)::bigint || '|' || note, 'UTF8'))
         """,
-        # Django's SHA256 of a text, in hexadecimal. Times have six decimals or none, and UUIDs no hyphens.
+        # Django's SHA256 of a text, in hexadecimal. Times have six decimals or none, which SQLite would round to
+        # milliseconds, and UUIDs no hyphens.
         on_sqlite="""
             SELECT 'posting ' || posting.id
             FROM ledger_posting posting JOIN ledger_entry entry ON entry.id = entry_id
@@ -316,7 +317,7 @@ INVARIANTS = (
                 || balance_after || '|' || kind || '|'
                 || substr(cause, 1, 8) || '-' || substr(cause, 9, 4) || '-' || substr(cause, 13, 4) || '-'
                 || substr(cause, 17, 4) || '-' || substr(cause, 21) || '|'
-                || (strftime('%s', at) * 1000000 + substr(at || '.000000', 21, 6)) || '|' || note)
+                || (strftime('%s', substr(at, 1, 19)) * 1000000 + substr(at || '.000000', 21, 6)) || '|' || note)
         """,
         keys={"ledger_posting posting": "entry_id", "ledger_entry entry": "id"},
     ),

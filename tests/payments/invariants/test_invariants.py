@@ -780,6 +780,15 @@ class TestInvariant:
         assert sorted(found) == sorted(f"posting {posting.pk}" for posting in postings)
 
 
+@pytest.mark.sqlite
+@pytest.mark.parametrize("microsecond", [0, 1, 999_499, 999_500, 999_999])
+def test_hashes_are_valid_in_each_part_of_a_second(ada, microsecond):
+    """SQLite rounds times to milliseconds, and so the last half of one to the next second."""
+    fill_wallet(ada.business, 100, at=timezone.now().replace(microsecond=microsecond))
+
+    assert broken() == {}
+
+
 @pytest.mark.usefixtures("books")
 class TestBankCurrency:
     """An upgraded database has payouts from before the currencies of banks were known."""
