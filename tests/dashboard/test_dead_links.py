@@ -17,9 +17,8 @@ ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/)\d+(?=/)")
 FILES = re.compile(r"export\.|/qr\.|/files/|\.csv|logout|password_change")
 
 
-def links_of(client, address):
+def links_of(answer, address):
     """Return where the links of a page lead, without their queries."""
-    answer = client.get(address, follow=True)
     text = answer.getvalue().decode() if "html" in answer["Content-Type"] else ""
     found = {urlsplit(urljoin(address, unescape(link))) for link in LINK.findall(text)}
     return {link.path for link in found if not link.netloc and link.scheme in {"", "http"} and link.path}
@@ -34,10 +33,11 @@ def dead_links(client, starts, *, within):
         if kind in seen or FILES.search(address):
             continue
         seen.add(kind)
-        if client.get(address, follow=True).status_code == 404:
+        answer = client.get(address, follow=True)
+        if answer.status_code == 404:
             dead.append(f"{page} links to {address}")
         elif address.startswith(within):
-            waiting += [(link, address) for link in sorted(links_of(client, address))]
+            waiting += [(link, address) for link in sorted(links_of(answer, address))]
     return dead
 
 
