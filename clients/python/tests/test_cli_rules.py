@@ -419,6 +419,8 @@ def test_ctrl_c_leaves_no_half_line(tmp_path, options):
     threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     keys = {"SLUICE_BASE_URL": f"http://127.0.0.1:{server.server_port}", "SLUICE_API_KEY": "pk_1"}
     program = "import sluice.cli.logs; sluice.cli.logs.EVERY = 0; from sluice.cli.main import main; raise SystemExit(main())"
+    # The parent may ignore Ctrl-C, as a shell's background jobs do, and its children would too.
+    program = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {program}"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "logs", "tail", *options],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "SLUICE_SECRET_KEY": "sk", **keys},
