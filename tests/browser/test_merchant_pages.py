@@ -5,7 +5,6 @@ refund.
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests import orders
@@ -100,22 +99,14 @@ class TestPayment:
 
 
 class TestEveryArea:
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.parametrize("width", [1280, 390])
-    def test_fits_and_has_no_serious_findings(self, service, owner, browser, width, scheme):
+    def test_fits_with_long_texts(self, service, owner, browser, width):
         client = owner.client
         client.post("/api/payments", orders.card_payment(reference="x" * 100, amount=10**12))
         client.post("/api/payments", orders.payout())
-        with visit(browser, viewport={"width": width, "height": 844}, color_scheme=scheme) as seen:
+        with visit(browser, viewport={"width": width, "height": 844}) as seen:
             owner.sign_in(seen.page)
             for area in ["", *(f"{area}/" for area in AREAS)]:
                 seen.page.goto(f"{service.base_url}/dashboard/{area}")
                 assert seen.page.evaluate("document.documentElement.scrollWidth") <= width, area
-                found = Axe().run(seen.page).response["violations"]
-                serious = [
-                    (each["id"], [node["html"][:200] for node in each["nodes"]])
-                    for each in found
-                    if each["impact"] in {"serious", "critical"}
-                ]
-                assert serious == [], area
             assert seen.complaints == []
