@@ -29,7 +29,7 @@ from config.version import VERSION
 from connectors.registry import EXAMINATIONS
 from dashboard.search import indexer
 from kit.connectors.remarks import Remark
-from kit.db import postgresql, triggers
+from kit.db import postgresql, triggered_checks, triggers
 from kit.db.encrypted_field import UnreadableSecret
 from kit.money.money import money
 from kit.text.plurals import counted
@@ -237,13 +237,15 @@ def _migrations(_now: datetime) -> Iterator[Finding]:
 
 
 def _triggers(_now: datetime) -> Iterator[Finding]:
-    missing = triggers.missing(connection)
+    missing = [*triggers.missing(connection), *triggered_checks.missing()]
     if missing:
         yield Finding(
             "triggers",
             Severity.BROKEN,
-            f"Database triggers that protect rows from changes are missing: {', '.join(missing)}.",
-            "Run manage.py migrate to create them, and find out why they were removed.",
+            f"Database triggers that protect rows are missing or disabled: {', '.join(missing)}.",
+            "Find out why. manage.py migrate creates missing ones, except those named written_…: run the CREATE "
+            "statements that manage.py sqlmigrate prints for the migration that adds the check. Enable a disabled one "
+            "with ALTER TABLE … ENABLE TRIGGER.",
         )
     else:
         yield Finding("triggers", Severity.FINE, "All database triggers exist.")

@@ -230,9 +230,9 @@ def drop_all(connection: BaseDatabaseWrapper) -> None:
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Return the names of triggers that are missing from the database."""
-    existing = _existing(connection)
-    return [name for rule in _registered for name in _statements(rule, connection) if name not in existing]
+    """Return the names of triggers that don't exist in the database, or are disabled there."""
+    firing = _names(connection, _FIRING)
+    return [name for rule in _registered for name in _statements(rule, connection) if name not in firing]
 
 
 def create_missing(rules: Iterable[TriggerRule], connection: BaseDatabaseWrapper) -> None:
@@ -257,11 +257,17 @@ _EXISTING = {
     "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
 }
+# Neither disabled nor only for replicated rows.
+_FIRING = _EXISTING | {"postgresql": f"{_EXISTING['postgresql']} AND tgenabled IN ('O', 'A')"}
 
 
 def _existing(connection: BaseDatabaseWrapper) -> set[str]:
+    return _names(connection, _EXISTING)
+
+
+def _names(connection: BaseDatabaseWrapper, queries: Mapping[str, str]) -> set[str]:
     with connection.cursor() as cursor:
-        cursor.execute(_EXISTING[connection.vendor])
+        cursor.execute(queries[connection.vendor])
         return {name for (name,) in cursor.fetchall()}
 
 

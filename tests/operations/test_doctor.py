@@ -119,6 +119,22 @@ class TestDoctor:
         finding, _ = self.finds("triggers", Severity.BROKEN)
         assert "payments_nothing_no_update" in finding["said"]
 
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has CHECKs, and disables nothing.")
+    @pytest.mark.parametrize(
+        ("change", "trigger"),
+        [
+            ("ALTER TABLE ledger_posting DISABLE TRIGGER {}", "ledger_posting_no_update"),
+            ("ALTER TABLE ledger_posting ENABLE REPLICA TRIGGER {}", "ledger_posting_no_delete"),
+            ("DROP TRIGGER {} ON payments_transaction", "written_only_fees_of_successes_are_taxed"),
+        ],
+    )
+    def test_finds_a_trigger_that_does_not_fire(self, change, trigger):
+        with connection.cursor() as cursor:
+            cursor.execute(change.format(trigger))
+
+        finding, _ = self.finds("triggers", Severity.BROKEN)
+        assert finding["said"].count(trigger) == 1
+
     def test_finds_secrets_that_no_key_can_decrypt(self, ada):
         ApiKey.objects.filter(pk=ada.pk).update(public_id="pk_sandbox_other")
         with connection.cursor() as cursor:
