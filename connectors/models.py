@@ -81,7 +81,7 @@ class ProviderEvent(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
     next_attempt_at = models.DateTimeField(null=True)  # null: processed
 
-    objects: ClassVar = ProviderEventQuerySet.as_manager()
+    objects = ProviderEventQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

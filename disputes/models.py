@@ -81,7 +81,7 @@ class Dispute(models.Model):
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
-    objects: ClassVar = DisputeQuerySet.as_manager()
+    objects = DisputeQuerySet.as_manager()
 
     class Meta:
         permissions: ClassVar = [("settle_dispute", "Can record debits and settle unmatched disputes")]
@@ -395,7 +395,7 @@ class DisputeReport(models.Model):
     settled_at = models.DateTimeField(null=True)  # by two people
     created_at = models.DateTimeField()
 
-    objects: ClassVar = DisputeReportQuerySet.as_manager()
+    objects = DisputeReportQuerySet.as_manager()
 
     class Meta:
         verbose_name = "unmatched dispute"

@@ -244,7 +244,7 @@ class Member(models.Model):
     role = models.CharField(max_length=10, choices=Role.choices)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects: ClassVar = MemberQuerySet.as_manager()
+    objects = MemberQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -333,7 +333,7 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute.")
 
-    objects: ClassVar = ApiKeyQuerySet.as_manager()
+    objects = ApiKeyQuerySet.as_manager()
 
     class Meta:
         verbose_name = "API key"

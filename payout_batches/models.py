@@ -77,7 +77,7 @@ class PayoutBatch(models.Model):
     next_attempt_at = models.DateTimeField(null=True)
     held_since = models.DateTimeField(null=True)
 
-    objects: ClassVar = PayoutBatchQuerySet.as_manager()
+    objects = PayoutBatchQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "payout batches"
@@ -205,7 +205,7 @@ class PayoutBatchItem(models.Model):
     )
     retried_as = models.OneToOneField("self", on_delete=models.PROTECT, null=True, related_name="retry_of")
 
-    objects: ClassVar = PayoutBatchItemQuerySet.as_manager()
+    objects = PayoutBatchItemQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -255,8 +255,6 @@ class WorkLease(models.Model):
     name = models.CharField(max_length=80, primary_key=True)
     token = models.UUIDField()
     leased_until = models.DateTimeField()
-
-    objects: ClassVar = models.Manager()
 
     def __str__(self) -> str:
         return self.name

@@ -217,7 +217,7 @@ class Endpoint(models.Model):
     previous_key_ends_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)  # the row is kept: the log shows its URL
 
-    objects: ClassVar = EndpointQuerySet.as_manager()
+    objects = EndpointQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -281,7 +281,7 @@ class OpenOutage(models.Model):
     notified_at = models.DateTimeField(null=True)  # when members were notified of the outage
     leased_until = models.DateTimeField(null=True)  # another worker is sending a notice
 
-    objects: ClassVar = OpenOutageQuerySet.as_manager()
+    objects = OpenOutageQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"outage of {self.endpoint_id} since {self.began_at:%Y-%m-%d %H:%M}"
@@ -389,7 +389,7 @@ class Delivery(models.Model):
 
     endpoint_url: str | None  # annotated by `with_endpoint_url`
 
-    objects: ClassVar = DeliveryQuerySet.as_manager()
+    objects = DeliveryQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "deliveries"

@@ -20,10 +20,7 @@ PIECE = 1_000  # deliveries, each with a few attempts
 def old_payloads(*, now: datetime) -> DeliveryQuerySet:
     """Return the finished deliveries with a body that is past its retention period."""
     before = now - timedelta(days=settings.WEBHOOK_PAYLOAD_RETENTION)
-    found: DeliveryQuerySet = Delivery.objects.with_payload().filter(
-        state__in=FINISHED, created_at__lt=before
-    )
-    return found
+    return Delivery.objects.with_payload().filter(state__in=FINISHED, created_at__lt=before)
 
 
 def purge_payloads(*, now: datetime) -> Iterator[int]:

@@ -70,8 +70,7 @@ def replayable(
     for name, value in {"event": event, "endpoint_number": number, **bounds}.items():
         if value is not None:
             wanted &= Q(**{name: value})
-    found: QuerySet[Delivery] = _resendable(at=now).filter(wanted).order_by("created_at", "id")
-    return found
+    return _resendable(at=now).filter(wanted).order_by("created_at", "id")
 
 
 def replay(
@@ -150,7 +149,7 @@ def is_replayable(delivery: Delivery, *, now: datetime) -> bool:
 
 
 def _resendable(*, at: datetime) -> DeliveryQuerySet:
-    sendable: DeliveryQuerySet = Delivery.objects.with_payload().without_tests().of_live_endpoints()
+    sendable = Delivery.objects.with_payload().without_tests().of_live_endpoints()
     found: DeliveryQuerySet = sendable.resendable(at=at)
     return found
 

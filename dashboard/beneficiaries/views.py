@@ -125,7 +125,7 @@ def delete(request: HttpRequest, membership: Membership, beneficiary_id: UUID) -
 
 def _own(membership: Membership, beneficiary_id: UUID) -> Beneficiary:
     own = Beneficiary.objects.of(membership.business).with_last_payment().select_related("business")
-    found: Beneficiary | None = own.filter(pk=beneficiary_id).first()
+    found = own.filter(pk=beneficiary_id).first()
     if found is None:
         raise Http404
     return found

@@ -107,7 +107,7 @@ def revoke_key_page(request: HttpRequest, membership: Membership, key_id: int) -
 
 
 def _key(membership: Membership, key_id: int) -> ApiKey:
-    key: ApiKey | None = (
+    key = (
         ApiKey.objects.filter(business=membership.business, pk=min(key_id, 2**63 - 1)).defer("secret").first()
     )
     if key is None:

@@ -53,10 +53,7 @@ class RequestDetail:
 
 def find(business: Business, call_id: int) -> ApiRequest | None:
     """Return a request of the log; None if it was purged, or is another business's."""
-    found: ApiRequest | None = ApiRequest.objects.filter(
-        business=business, pk=min(call_id, LARGEST_ID)
-    ).first()
-    return found
+    return ApiRequest.objects.filter(business=business, pk=min(call_id, LARGEST_ID)).first()
 
 
 def detail_of(call: ApiRequest) -> RequestDetail:

@@ -61,8 +61,7 @@ def fallen_rates(business: Business) -> QuerySet[FallenRate]:
 
 
 def unanswered_disputes(business: Business) -> QuerySet[Dispute]:
-    found: QuerySet[Dispute] = Dispute.objects.of(business).filter(status=Status.NEEDS_RESPONSE)
-    return found
+    return Dispute.objects.of(business).filter(status=Status.NEEDS_RESPONSE)
 
 
 def newest_unapplied(business: Business) -> Any:
@@ -74,7 +73,7 @@ def newest_unapplied(business: Business) -> Any:
 
 
 def expiring_authorisations(business: Business, *, now: datetime) -> QuerySet[Transaction]:
-    found: QuerySet[Transaction] = Transaction.objects.of(business).filter(
+    return Transaction.objects.of(business).filter(
         request_type=Transaction.RequestType.PAYMENT,
         status=Transaction.Status.PENDING,
         awaiting="capture",
@@ -82,14 +81,10 @@ def expiring_authorisations(business: Business, *, now: datetime) -> QuerySet[Tr
         expires_at__lte=now + SOON,
         id__gte=earliest_id(now - HELD_FOR),  # bounds what the index is read for
     )
-    return found
 
 
 def unapproved_settlements(business: Business) -> QuerySet[SettlementBatch]:
-    found: QuerySet[SettlementBatch] = SettlementBatch.objects.of(business).filter(
-        state=Transaction.SettleStatus.PENDING
-    )
-    return found
+    return SettlementBatch.objects.of(business).filter(state=Transaction.SettleStatus.PENDING)
 
 
 def attention(

@@ -106,7 +106,7 @@ def _count(deliveries: QuerySet[Delivery]) -> Coalesce:
 
 
 def _attempts_of(business: Business, *, since: datetime) -> list[Made]:
-    mine: QuerySet[Delivery] = Delivery.objects.without_tests().filter(business=business)
+    mine = Delivery.objects.without_tests().filter(business=business)
     newest = mine.filter(created_at__gte=since).order_by("-created_at")[:NEWEST]
     made = Attempt.objects.filter(delivery__in=newest.values("pk"), started_at__gte=since)
     return list(made.values_list("started_at", "error", Attempt.RESPONSE_MS))

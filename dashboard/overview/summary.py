@@ -119,8 +119,7 @@ def overview_of(business: Business, *, days: int = 30, now: datetime) -> Overvie
 
 
 def _transactions(business: Business) -> QuerySet[Transaction]:
-    mine: QuerySet[Transaction] = Transaction.objects.of(business)
-    return mine
+    return Transaction.objects.of(business)
 
 
 def _figures(rows: Sequence[Tally]) -> Figures:
@@ -246,5 +245,5 @@ def _keys(business: Business) -> QuerySet[ApiKey]:
 
 
 def _usable_keys(business: Business, *, now: datetime) -> Sequence[ApiKey]:
-    usable: QuerySet[ApiKey] = ApiKey.objects.usable(at=now).filter(business=business).defer("secret")
+    usable = ApiKey.objects.usable(at=now).filter(business=business).defer("secret")
     return list(usable.order_by("-created_at", "-pk")[:KEYS_READ])

@@ -16,7 +16,7 @@ def own_link(membership: Membership, link_id: UUID) -> PaymentLink:
     :raises Http404: there is none, or it is another business's
     """
     links = PaymentLink.objects.of(membership.business).select_related("business", "account")
-    link: PaymentLink | None = links.filter(pk=link_id).first()
+    link = links.filter(pk=link_id).first()
     if link is None:
         raise Http404
     return link

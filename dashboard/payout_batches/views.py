@@ -226,7 +226,7 @@ def _own(membership: Membership, batch_id: UUID) -> PayoutBatch:
     own = PayoutBatch.objects.of(membership.business).select_related(
         "business", "approval__business", "retry_of"
     )
-    found: PayoutBatch | None = own.filter(pk=batch_id).first()
+    found = own.filter(pk=batch_id).first()
     if found is None:
         raise Http404
     return found

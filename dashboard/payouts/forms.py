@@ -11,7 +11,7 @@ from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.forms.forms import PageForm
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.form_fields import AccountNumberField, BankField, PastedField, ReferenceField
-from payments.models import Beneficiary, BeneficiaryQuerySet, Transaction
+from payments.models import BeneficiaryQuerySet, Transaction
 
 ACCOUNT = ("name", "account_number", "bank_code")
 NEW = "new"  # instead of a saved beneficiary: the account that is entered
@@ -83,7 +83,7 @@ class PayoutForm(PageForm):
             return
         for name in [name for name in ACCOUNT if name in self.errors]:
             del self.errors[name]
-        saved: Beneficiary | None = self.beneficiaries.filter(reference=given["beneficiary"]).first()
+        saved = self.beneficiaries.filter(reference=given["beneficiary"]).first()
         if saved is None:
             self.add_error("beneficiary", "This beneficiary was deleted or blocked. Choose another one.")
         else:

@@ -22,8 +22,7 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 
 def open_ones(business: Business) -> BeneficiaryQuerySet:
     """Return the beneficiaries that may be paid."""
-    found: BeneficiaryQuerySet = Beneficiary.objects.of(business).filter(blocked_at=None)
-    return found
+    return Beneficiary.objects.of(business).filter(blocked_at=None)
 
 
 def is_new_search(given: Mapping[str, str]) -> bool:

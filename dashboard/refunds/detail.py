@@ -44,8 +44,7 @@ def find(business: Business, refund_id: UUID) -> CardOperation | None:
     """Return the business's refund; None if there is none, or it is another business's."""
     refunds = CardOperation.objects.filter(business=business, kind=CardOperation.Kind.REFUND)
     payments = ("transaction__business", "transaction__session__account")
-    found: CardOperation | None = refunds.select_related(*payments).filter(pk=refund_id).first()
-    return found
+    return refunds.select_related(*payments).filter(pk=refund_id).first()
 
 
 def detail_of(refund: CardOperation) -> RefundDetail:

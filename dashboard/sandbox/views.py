@@ -159,7 +159,7 @@ def expire_now(request: HttpRequest, membership: Membership, transaction_id: UUI
 def retry_now(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Have the next attempt of a delivery made now, like POST /api/sandbox/advance."""
     _require_sandbox()
-    delivery: Delivery | None = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
+    delivery = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
     try:

@@ -53,7 +53,7 @@ class BatchFilter(ListRows, PeriodFilter):
 
     def newest(self) -> SettlementBatchQuerySet:
         days = {"day__gte": self.cleaned_data["since"], "day__lte": self.cleaned_data["until"]}
-        found: SettlementBatchQuerySet = SettlementBatch.objects.of(self.business)
+        found = SettlementBatch.objects.of(self.business)
         return found.filter(**{name: day for name, day in days.items() if day})
 
     def sums(self) -> Sequence[str]:

@@ -41,8 +41,7 @@ class InvoiceFilter(ListRows, ListFilter):
         return [found.filter(currency=currency) if currency else found]
 
     def newest(self) -> FeeInvoiceQuerySet:
-        found: FeeInvoiceQuerySet = FeeInvoice.objects.of(self.business)
-        return found
+        return FeeInvoice.objects.of(self.business)
 
     def sums(self) -> Sequence[str]:
         return sums(self.sources(), F("net") + F("tax") + F("stamp_duty"))

@@ -73,7 +73,7 @@ def invoice_export(
 
 
 def _own(membership: Membership, invoice_id: UUID) -> FeeInvoice:
-    invoice: FeeInvoice | None = FeeInvoice.objects.of(membership.business).filter(pk=invoice_id).first()
+    invoice = FeeInvoice.objects.of(membership.business).filter(pk=invoice_id).first()
     if invoice is None:
         raise Http404
     return invoice

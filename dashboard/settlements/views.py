@@ -106,9 +106,7 @@ def _items(batch: SettlementBatch) -> Any:
 
 
 def _own(membership: Membership, batch_id: UUID) -> SettlementBatch:
-    batch: SettlementBatch | None = (
-        SettlementBatch.objects.of(membership.business).filter(pk=batch_id).first()
-    )
+    batch = SettlementBatch.objects.of(membership.business).filter(pk=batch_id).first()
     if batch is None:
         raise Http404
     return batch

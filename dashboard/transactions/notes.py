@@ -49,10 +49,10 @@ def add_note(
     """Store a note, and record that it was written. A form that is submitted twice stores one note."""
     Member.objects.select_for_update().get(pk=membership.member.pk)
     name, text = author.name or author.email, mask_card_numbers(text)
-    newest: Note | None = Note.objects.filter(transaction=transaction).order_by("-pk").first()
+    newest = Note.objects.filter(transaction=transaction).order_by("-pk").first()
     if newest and (newest.author, newest.text) == (name, text) and now - newest.at < SUBMITTED_TWICE:
         return newest
-    note: Note = Note.objects.create(transaction=transaction, author=name, text=text, at=now)
+    note = Note.objects.create(transaction=transaction, author=name, text=text, at=now)
     audit.record(
         action=f"{transaction.request_type}.note_added",
         actor=actor,

@@ -107,8 +107,7 @@ def _entry(business: Business, action: MembersAction) -> AuditEntry | None:
     found = AuditEntry.objects.filter(business=business, target=action.target, action=action.name)
     if action.reference:
         found = found.filter(after__reference=action.reference)
-    entry: AuditEntry | None = found.order_by("id").first()
-    return entry
+    return found.order_by("id").first()
 
 
 def requested_by(actor: str, *, kind: str) -> RelatedObject:

@@ -124,7 +124,7 @@ def _add_message(request: HttpRequest, money: UnappliedMoney) -> None:
 
 
 def _own(membership: Membership, unapplied_id: UUID) -> UnappliedMoney:
-    found: UnappliedMoney | None = (
+    found = (
         unapplied_queries.of(membership.business)
         .with_payment_reference()
         .select_related("transfer__account", "transfer__session__payment", "business")

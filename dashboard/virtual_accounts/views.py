@@ -127,9 +127,7 @@ def activate(request: HttpRequest, membership: Membership, account_id: UUID) -> 
 
 
 def _own(membership: Membership, account_id: UUID) -> VirtualAccount:
-    account: VirtualAccount | None = (
-        VirtualAccount.objects.of(membership.business).filter(pk=account_id).first()
-    )
+    account = VirtualAccount.objects.of(membership.business).filter(pk=account_id).first()
     if account is None:
         raise Http404
     return account

@@ -55,7 +55,7 @@ class FeeInvoice(models.Model):
     buyer_tax_id = FreeTextField(max_length=40, blank=True)
     created_at = models.DateTimeField()
 
-    objects: ClassVar = FeeInvoiceQuerySet.as_manager()
+    objects = FeeInvoiceQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -109,7 +109,7 @@ class PaymentLink(models.Model):
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
-    objects: ClassVar = PaymentLinkQuerySet.as_manager()
+    objects = PaymentLinkQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -214,7 +214,7 @@ class Checkout(models.Model):
     expires_at = models.DateTimeField()
     is_erased = models.BooleanField(default=False)  # by retention: the payer's data is gone
 
-    objects: ClassVar = CheckoutQuerySet.as_manager()
+    objects = CheckoutQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -26,8 +26,6 @@ class RailBlock(models.Model):
     since = models.DateTimeField()
     probed_at = models.DateTimeField()
 
-    objects: ClassVar = models.Manager()
-
     class Meta:
         constraints: ClassVar = [
             *(

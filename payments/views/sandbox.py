@@ -166,7 +166,7 @@ def _advance_payout_batch(business: Business, wanted: dict[str, Any], request: R
 
 
 def _advance_event(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
-    event: Delivery | None = Delivery.objects.filter(business=business, pk=wanted["event"]).first()
+    event = Delivery.objects.filter(business=business, pk=wanted["event"]).first()
     if event is None:
         raise NotFound
     note_object(request, ObjectKind.EVENT, event.pk)

@@ -52,7 +52,7 @@ class SettlementView(APIView):
 
 
 def _settlements(request: Request) -> SettlementBatchQuerySet:
-    batches: SettlementBatchQuerySet = SettlementBatch.objects.of(business_of(request))
+    batches = SettlementBatch.objects.of(business_of(request))
     return batches.prefetch_related(*SHOWN_WITH)
 
 

@@ -591,8 +591,7 @@ def lock(batch_id: UUID) -> PayoutBatch:
     """Return a batch, locked until the database transaction ends."""
     related = ("business", "retry_of", "approval")
     rows = PayoutBatch.objects.select_for_update(of=("self",)).select_related(*related)
-    locked: PayoutBatch = rows.get(pk=batch_id)
-    return locked
+    return rows.get(pk=batch_id)
 
 
 def items_of(batch: PayoutBatch) -> Any:

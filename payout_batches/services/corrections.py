@@ -125,7 +125,7 @@ def _lock(item_id: UUID) -> tuple[PayoutBatch, PayoutBatchItem]:
     :raises InvalidState: one of them can't be changed any more
     """
     batch = lock(PayoutBatchItem.objects.values_list("batch", flat=True).get(pk=item_id))
-    item: PayoutBatchItem = batch.items.select_for_update().get(pk=item_id)
+    item = batch.items.select_for_update().get(pk=item_id)
     if batch.status not in OPEN or item.state in PayoutBatchItem.ENDED:
         raise InvalidState(f"This payout can't be changed any more. The batch is {batch.status}.")
     return batch, item

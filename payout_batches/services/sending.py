@@ -147,7 +147,7 @@ class _Run:
         return self._next_items.popleft() if self._next_items else None
 
     def _waiting(self) -> QuerySet[PayoutBatchItem]:
-        items: QuerySet[PayoutBatchItem] = (
+        items = (
             PayoutBatchItem.objects.unsent()
             .filter(
                 batch__business=self._business,

@@ -64,7 +64,7 @@ def next_release(folder):
     left_out = shutil.ignore_patterns(".*", "var", "__pycache__", "tests", "benchmarks")
     shutil.copytree(PROJECT, folder, ignore=left_out)
     model = folder / "payments" / "models" / "transactions" / "transactions.py"
-    before, found, after = model.read_text().partition("    objects: ClassVar = TransactionQuerySet")
+    before, found, after = model.read_text().partition("    objects = TransactionQuerySet")
     assert found
     model.write_text(f"{before}    colour = {COLOUR}\n\n{found}{after}")
     for name, text in NEW_MIGRATIONS.items():

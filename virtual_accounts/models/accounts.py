@@ -97,7 +97,7 @@ class VirtualAccount(models.Model):
     created_at = models.DateTimeField()
     deactivated_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar = VirtualAccountQuerySet.as_manager()
+    objects = VirtualAccountQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

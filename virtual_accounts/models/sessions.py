@@ -63,7 +63,7 @@ class Session(models.Model):
         max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
     )
 
-    objects: ClassVar = SessionQuerySet.as_manager()
+    objects = SessionQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

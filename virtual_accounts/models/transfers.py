@@ -148,7 +148,7 @@ class UnappliedMoney(models.Model):
     payment_reference: str | None  # annotated by `with_payment_reference`
     awaits_approval = False  # whether its return does; set by `awaited_returns.mark`
 
-    objects: ClassVar = UnappliedMoneyQuerySet.as_manager()
+    objects = UnappliedMoneyQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "unapplied money"

@@ -51,7 +51,7 @@ def try_at_once(account: VirtualAccount, *, now: datetime) -> None:
     except RailUnavailable as unavailable:
         answer = Pending(str(unavailable.detail))
     with database.atomic():
-        locked: VirtualAccount = VirtualAccount.objects.select_for_update(no_key=True).get(pk=account.pk)
+        locked = VirtualAccount.objects.select_for_update(no_key=True).get(pk=account.pk)
         why_not = store(locked, answer) if isinstance(answer, OpenedAccount) else answer.reason
         if why_not:
             provider_messages.record_failure(message, why_not, now=now)

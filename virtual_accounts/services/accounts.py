@@ -68,8 +68,7 @@ def lock_shared(account_id: UUID) -> VirtualAccount | None:
 
 def lock(account_id: UUID) -> VirtualAccount:
     """Return an account, locked until the transaction ends. Inserting references to it is not blocked."""
-    account: VirtualAccount = VirtualAccount.objects.select_for_update(no_key=True).get(pk=account_id)
-    return account
+    return VirtualAccount.objects.select_for_update(no_key=True).get(pk=account_id)
 
 
 _BY_REFERENCE = Lookup(VirtualAccount, "business", "reference")

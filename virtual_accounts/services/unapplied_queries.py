@@ -8,16 +8,13 @@ from virtual_accounts.models import UnappliedMoney, UnappliedMoneyQuerySet
 
 def of(business: Business) -> UnappliedMoneyQuerySet:
     """Return a business's unapplied money, open or decided, newest first, with its transfers."""
-    found: UnappliedMoneyQuerySet = UnappliedMoney.objects.filter(business=business)
+    found = UnappliedMoney.objects.filter(business=business)
     return found.select_related("transfer").order_by("-id")
 
 
 def find(unapplied_id: UUID) -> UnappliedMoney:
     """Return an unapplied transfer with the related rows of its representation."""
-    found: UnappliedMoney = (
-        UnappliedMoney.objects.select_related("transfer").with_payment_reference().get(pk=unapplied_id)
-    )
-    return found
+    return UnappliedMoney.objects.select_related("transfer").with_payment_reference().get(pk=unapplied_id)
 
 
 def lock(unapplied_id: UUID, *, owner: Business | None = None) -> UnappliedMoney:
@@ -25,5 +22,4 @@ def lock(unapplied_id: UUID, *, owner: Business | None = None) -> UnappliedMoney
     rows = UnappliedMoney.objects.select_for_update(of=("self",)).select_related("business", "transfer")
     if owner is not None:
         rows = rows.filter(business=owner)
-    found: UnappliedMoney = rows.get(pk=unapplied_id)
-    return found
+    return rows.get(pk=unapplied_id)

@@ -13,12 +13,11 @@ Why = UnclaimedTransfer.Why
 
 def find(notice: Notice) -> UnclaimedTransfer | None:
     """Return the unclaimed transfer with the notification's bank reference."""
-    found: UnclaimedTransfer | None = (
+    return (
         UnclaimedTransfer.objects.filter(bank_reference=notice.bank_reference)
         .exclude(why=Why.CONFLICT)
         .first()
     )
-    return found
 
 
 def has_content(transfer: UnclaimedTransfer, notice: Notice) -> bool:
@@ -62,8 +61,7 @@ def notice_to(account_number: str, transfer: UnclaimedTransfer) -> Notice:
 
 def lock(transfer_id: UUID) -> UnclaimedTransfer:
     """Return an unclaimed transfer, locked until the transaction ends."""
-    found: UnclaimedTransfer = UnclaimedTransfer.objects.select_for_update().get(pk=transfer_id)
-    return found
+    return UnclaimedTransfer.objects.select_for_update().get(pk=transfer_id)
 
 
 def resolve(transfer: UnclaimedTransfer, *, resolution: str, actor: str, now: datetime) -> None:

@@ -72,14 +72,9 @@ def last_success(business_id: UUID, number: int = Endpoint.FIRST) -> datetime | 
 
 
 def _last_delivered(business_id: UUID, number: int) -> DeliveryQuerySet:
-    delivered: DeliveryQuerySet = (
-        _of(business_id, number).filter(state=State.DELIVERED).order_by("-created_at")
-    )
+    delivered = _of(business_id, number).filter(state=State.DELIVERED).order_by("-created_at")
     return delivered[:NEWEST_DELIVERED]
 
 
 def _of(business_id: UUID, number: int) -> DeliveryQuerySet:
-    mine: DeliveryQuerySet = Delivery.objects.without_tests().filter(
-        business=business_id, endpoint_number=number
-    )
-    return mine
+    return Delivery.objects.without_tests().filter(business=business_id, endpoint_number=number)

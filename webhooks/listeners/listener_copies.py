@@ -143,5 +143,4 @@ def _newest_surplus(listener_id: int) -> int | None:
 
 def lock(listener_id: int) -> Listener | None:
     """Lock a listener, so that one poll changes its copies at a time. Return None if it has ended."""
-    found: Listener | None = Listener.objects.select_for_update(no_key=True).filter(pk=listener_id).first()
-    return found
+    return Listener.objects.select_for_update(no_key=True).filter(pk=listener_id).first()

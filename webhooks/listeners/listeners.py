@@ -77,8 +77,7 @@ def begin(*, business: Business, name: str, events: Sequence[str], now: datetime
 
 def find(*, business: Business, name: str, now: datetime) -> Listener | None:
     """Return the live listener of a business with this name."""
-    found: Listener | None = Listener.objects.filter(business=business, name=name, expires_at__gt=now).first()
-    return found
+    return Listener.objects.filter(business=business, name=name, expires_at__gt=now).first()
 
 
 def live(business: Business, *, now: datetime) -> list[Begun]:
@@ -145,5 +144,4 @@ def old_listeners(*, now: datetime) -> QuerySet[Listener]:
 def old_copies(*, now: datetime) -> QuerySet[ListenerCopy]:  # noqa: ARG001  (all are old)
     """Return copies whose listener ended while an outcome inserted them."""
     alive = Listener.objects.filter(pk=OuterRef("listener"))
-    found: QuerySet[ListenerCopy] = ListenerCopy.objects.filter(~Exists(alive))
-    return found
+    return ListenerCopy.objects.filter(~Exists(alive))

@@ -200,8 +200,7 @@ def renew(held: Sequence[LeasedDelivery], *, until: datetime) -> int:
 def has_work(*, at: datetime) -> bool:
     """Return whether anything is due, with one query of two small indexes."""
     due = Delivery.objects.due(at=at).values("pk")
-    found: bool = due.union(Delivery.objects.releasable().values("pk"), all=True).exists()
-    return found
+    return due.union(Delivery.objects.releasable().values("pk"), all=True).exists()
 
 
 def _leased_before(token: UUID, ends_at: Sequence[datetime]) -> list[Addressed]:

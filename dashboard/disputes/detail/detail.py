@@ -68,7 +68,7 @@ def own_dispute(membership: Membership, dispute_id: UUID, *, now: datetime | Non
     """
     found = Dispute.objects.of(membership.business).filter(pk=dispute_id)
     found = with_similar(found, now=now) if now else found
-    dispute: Dispute | None = (
+    dispute = (
         found.select_related("previous", "next", "answer_sending", "transaction__payment_link", *RELATED)
         .prefetch_related("steps", "evidence")
         .first()

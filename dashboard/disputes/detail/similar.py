@@ -23,11 +23,10 @@ def with_similar(disputes: DisputeQuerySet, *, now: datetime) -> DisputeQuerySet
     similar = Dispute.objects.filter(
         business=OuterRef("business"), reason=OuterRef("reason"), pk__gte=earliest_id(now - WITHIN)
     ).exclude(stage=Stage.INQUIRY)
-    found: DisputeQuerySet = disputes.annotate(
+    return disputes.annotate(
         similar_ended=_number(similar.exclude(status__in=OPEN)),
         similar_won=_number(similar.filter(status__in=FOR_THE_BUSINESS)),
     )
-    return found
 
 
 def _number(similar: QuerySet[Dispute]) -> Coalesce:

@@ -71,7 +71,7 @@ def _end(request: HttpRequest, payment: Transaction) -> HttpResponse:
 
 def _attempt(link: PaymentLink, payment_id: UUID) -> Transaction:
     payments = Transaction.objects.filter(payment_link=link, pk=payment_id)
-    payment: Transaction | None = payments.select_related("business", "session").first()
+    payment = payments.select_related("business", "session").first()
     if payment is None:
         raise Http404
     payment.payment_link = link

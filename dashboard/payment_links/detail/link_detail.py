@@ -66,8 +66,7 @@ def detail_of(link: PaymentLink, *, now: datetime) -> LinkDetail:
 
 
 def payments_of(link: PaymentLink) -> QuerySet[Transaction]:
-    payments: QuerySet[Transaction] = Transaction.objects.filter(payment_link=link)
-    return payments
+    return Transaction.objects.filter(payment_link=link)
 
 
 def waiting_at(link: PaymentLink, *, now: datetime) -> QuerySet[Transaction]:

@@ -89,7 +89,7 @@ class Sender:
 def find(business: Business, transaction_id: UUID) -> Transaction | None:
     """Return the business's transaction; None if there is none, or it is another business's."""
     watches = WatchedAuthorisation.objects.filter(transaction=OuterRef("pk"))
-    found: Transaction | None = (
+    return (
         Transaction.objects.of(business)
         .annotate(has_watches=Exists(watches))  # rarely, so that their query is rare, too
         .select_related(
@@ -106,7 +106,6 @@ def find(business: Business, transaction_id: UUID) -> Transaction | None:
         .filter(pk=transaction_id)
         .first()
     )
-    return found
 
 
 def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:

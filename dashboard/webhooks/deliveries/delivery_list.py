@@ -66,7 +66,7 @@ class DeliveryFilter(ListRows, PeriodFilter):
 
     def newest(self) -> QuerySet[Delivery]:
         # By time, because the IDs of test events don't begin with it.
-        found: QuerySet[Delivery] = Delivery.objects.filter(business=self.business).defer("body")
+        found = Delivery.objects.filter(business=self.business).defer("body")
         if self.begin:
             found = found.filter(created_at__gte=self.begin)
         return found.filter(created_at__lt=self.end) if self.end else found

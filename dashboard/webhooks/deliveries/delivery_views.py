@@ -174,7 +174,7 @@ def _say_resent(
 
 
 def _own(membership: Membership, delivery_id: UUID) -> Delivery:
-    delivery: Delivery | None = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
+    delivery = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
     if delivery is None:
         raise Http404
     return delivery

@@ -104,6 +104,6 @@ class PayoutReturnAdmin(SuspenseAdmin, SubmittedRowAdmin):
         return staff_actions.payout_reversal(payout, reason=obj.reason)
 
     def added_row(self, obj: PayoutReturn) -> PayoutReturn:
-        made: PayoutReturn = PayoutReturn.objects.filter(transaction=obj.transaction_id).latest("pk")
+        made = PayoutReturn.objects.filter(transaction=obj.transaction_id).latest("pk")
         obj.amount, obj.currency, obj.applied = made.amount, made.currency, made.applied
         return made

@@ -64,7 +64,7 @@ class Beneficiary(models.Model):
     deleted_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
 
-    objects: ClassVar = BeneficiaryQuerySet.as_manager()
+    objects = BeneficiaryQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "beneficiaries"

@@ -44,8 +44,6 @@ class PayoutApproval(models.Model):
     mailed_at = models.DateTimeField(null=True)  # to the members who can approve
     decided_at = models.DateTimeField(null=True)
 
-    objects: ClassVar = models.Manager()
-
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(needed__in=[1, 2]), name="one_or_two_approvals"),
@@ -109,8 +107,6 @@ class PayoutServerQuestion(models.Model):
     leased_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
-
-    objects: ClassVar = models.Manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -43,8 +43,6 @@ class PayoutControls(models.Model):
     frozen_at = models.DateTimeField(null=True, blank=True)
     freeze_reason = FreeTextField(max_length=255, blank=True, default="")
 
-    objects: ClassVar = models.Manager()
-
     class Meta:
         verbose_name_plural = "payout controls"
         constraints: ClassVar = [
@@ -81,8 +79,6 @@ class PayoutControlsChange(models.Model):
     created_at = models.DateTimeField()
     applies_at = models.DateTimeField(null=True)  # null: a second owner decides
     decided_at = models.DateTimeField(null=True)
-
-    objects: ClassVar = models.Manager()
 
     class Meta:
         constraints: ClassVar = [

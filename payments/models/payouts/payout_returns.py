@@ -68,7 +68,7 @@ class PayoutReturn(models.Model):
     resolved_by = models.CharField(max_length=254, blank=True, default="", db_default="")
     resolved_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar = PayoutReturnQuerySet.as_manager()
+    objects = PayoutReturnQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

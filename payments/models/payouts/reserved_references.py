@@ -37,7 +37,7 @@ class ReservedReference(models.Model):
     business = models.ForeignKey(Business, on_delete=models.PROTECT, related_name="+", db_index=False)
     reference = models.CharField(max_length=100)
 
-    objects: ClassVar = ReservedReferenceQuerySet.as_manager()
+    objects = ReservedReferenceQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -73,7 +73,7 @@ class SettlementBatch(models.Model):
     # batch, so a batch that fits into one is never here.
     updated_through = models.BigIntegerField(null=True, editable=False)
 
-    objects: ClassVar = SettlementBatchQuerySet.as_manager()
+    objects = SettlementBatchQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "settlement batches"

@@ -28,7 +28,7 @@ class Debt(models.Model):
     invoice_sent_on = models.DateField(null=True)
     invoice_sent_by = models.CharField(max_length=254, blank=True)
 
-    objects: ClassVar = DebtQuerySet.as_manager()
+    objects = DebtQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "owing businesses"

@@ -43,8 +43,6 @@ class RiskTerms(models.Model):
     valid_from = models.DateTimeField()
     agreed_by = models.CharField(max_length=254, help_text="Who entered it.")
 
-    objects: ClassVar = models.Manager()
-
     class Meta:
         verbose_name = verbose_name_plural = "risk terms"
         constraints: ClassVar = [
@@ -110,7 +108,7 @@ class ReserveHold(models.Model):
     returns_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
 
-    objects: ClassVar = ReserveHoldQuerySet.as_manager()
+    objects = ReserveHoldQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -150,8 +148,6 @@ class ReserveReturn(models.Model):
     amount = models.BigIntegerField()
     reason = models.CharField(max_length=9, choices=Reason.choices)
     at = models.DateTimeField()
-
-    objects: ClassVar = models.Manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -53,7 +53,7 @@ class SettlementAccount(models.Model):
     pause_reason = FreeTextField(max_length=255, blank=True)
     created_at = models.DateTimeField()
 
-    objects: ClassVar = SettlementAccountQuerySet.as_manager()
+    objects = SettlementAccountQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
@@ -134,8 +134,6 @@ class SettlementAccountChange(models.Model):
     applies_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
 
-    objects: ClassVar = models.Manager()
-
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
@@ -208,8 +206,6 @@ class SettlementPayout(models.Model):
     amount_returned = models.PositiveBigIntegerField(default=0, db_default=0)
     reason = FreeTextField(max_length=255, blank=True)  # why it failed or came back
     created_at = models.DateTimeField()
-
-    objects: ClassVar = models.Manager()
 
     class Meta:
         constraints: ClassVar = [

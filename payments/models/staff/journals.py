@@ -90,8 +90,6 @@ class Journal(models.Model):
     booked_by = models.CharField(max_length=254)
     at = models.DateTimeField()
 
-    objects: ClassVar = models.Manager()
-
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(
@@ -158,8 +156,6 @@ class JournalLeg(models.Model):
     )
     name = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
     amount = models.BigIntegerField()
-
-    objects: ClassVar = models.Manager()
 
     class Meta:
         constraints: ClassVar = [

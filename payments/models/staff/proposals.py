@@ -102,7 +102,7 @@ class Proposal(models.Model):
     expires_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
 
-    objects: ClassVar = ProposalQuerySet.as_manager()
+    objects = ProposalQuerySet.as_manager()
 
     class Meta:
         permissions: ClassVar = [("resolve_unknown", "Can resolve outcomes that no rail answers")]

@@ -91,7 +91,7 @@ class CardOperation(models.Model):
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 
-    objects: ClassVar = CardOperationQuerySet.as_manager()
+    objects = CardOperationQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -292,7 +292,7 @@ class Transaction(models.Model):
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 
-    objects: ClassVar = TransactionQuerySet.as_manager()
+    objects = TransactionQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

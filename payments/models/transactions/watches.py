@@ -63,7 +63,7 @@ class WatchedAuthorisation(models.Model):
     returned_at = models.DateTimeField(null=True)  # when the acquirer had voided or refunded it
     ended_at = models.DateTimeField(null=True)
 
-    objects: ClassVar = WatchQuerySet.as_manager()
+    objects = WatchQuerySet.as_manager()
 
     class Meta:
         verbose_name = "watched payment"

@@ -96,6 +96,6 @@ def postpone(
 def _locked(watch: WatchedAuthorisation) -> WatchedAuthorisation:
     """Return the watch as stored, with its transaction, both locked until the database transaction ends."""
     transaction = lock(watch.transaction_id)
-    stored: WatchedAuthorisation = WatchedAuthorisation.objects.get(pk=watch.pk)
+    stored = WatchedAuthorisation.objects.get(pk=watch.pk)
     stored.transaction = transaction
     return stored

@@ -137,7 +137,7 @@ def _follow(draft: Draft, journal: Journal, *, actor: Actor, now: datetime) -> N
 
 
 def _store(draft: Draft, *, actor: Actor, now: datetime) -> Journal:
-    journal: Journal = Journal.objects.create(
+    journal = Journal.objects.create(
         id=draft.id,
         code=draft.code,
         text=draft.text,

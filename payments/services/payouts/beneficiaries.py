@@ -233,7 +233,7 @@ def lock(beneficiary_id: UUID) -> Beneficiary:
     :raises InvalidState: it was deleted
     """
     locked = Beneficiary.objects.select_for_update(of=("self",)).select_related("business")
-    found: Beneficiary = locked.get(pk=beneficiary_id)
+    found = locked.get(pk=beneficiary_id)
     if found.deleted_at is not None:
         raise InvalidState("This beneficiary was deleted.")
     return found

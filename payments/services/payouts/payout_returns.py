@@ -153,7 +153,7 @@ def lock_open(return_id: UUID) -> PayoutReturn:
 
     :raises InvalidState: it isn't open
     """
-    payout_return: PayoutReturn = PayoutReturn.objects.select_for_update().get(pk=return_id)
+    payout_return = PayoutReturn.objects.select_for_update().get(pk=return_id)
     require_open(payout_return)
     return payout_return
 

@@ -446,7 +446,7 @@ def _passed_order(transaction: Transaction) -> CardOrder:
 @database.atomic
 def _schedule_next_query(subject: Unanswered, *, now: datetime, wait: timedelta | None = None) -> None:
     """Schedule the next query. With `wait`, this one doesn't count, and the interval doesn't grow."""
-    locked: Unanswered = type(subject).objects.select_for_update().get(pk=subject.pk)
+    locked = type(subject).objects.select_for_update().get(pk=subject.pk)
     is_ours = locked.query_leased_until == subject.query_leased_until
     if is_ours and locked.next_query_at is not None:  # still unanswered
         made, interval = locked.queries_made, INTERVALS[min(locked.queries_made, len(INTERVALS) - 1)]

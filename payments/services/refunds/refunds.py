@@ -239,8 +239,7 @@ def _differing(refund: CardOperation, compared: dict[str, Any]) -> list[str]:
 def find_of(business: Business, reference: str) -> CardOperation | None:
     """Return the business's refund with this reference, or None."""
     refunds = CardOperation.objects.select_related("transaction__business")
-    found: CardOperation | None = refunds.filter(business=business, reference=reference).first()
-    return found
+    return refunds.filter(business=business, reference=reference).first()
 
 
 def _refundable_amount(transaction: Transaction, asked: int | None) -> int:

@@ -87,7 +87,7 @@ def _await_attempt(
     delivery_id: UUID, *, due: datetime, wait: timedelta, clock: Callable[[], datetime]
 ) -> Delivery:
     while True:
-        found: Delivery = Delivery.objects.select_related("business").get(pk=delivery_id)
+        found = Delivery.objects.select_related("business").get(pk=delivery_id)
         is_due = found.lease_token is not None or (found.next_attempt_at or due) <= due
         if found.state != Delivery.State.WAITING or not is_due or clock() - due > wait:
             return found

@@ -47,7 +47,7 @@ def hold(batch: SettlementBatch, *, now: datetime) -> list[Booking]:
 
 
 def _hold(batch: SettlementBatch, amount: int, returns_at: datetime | None, *, now: datetime) -> ReserveHold:
-    held: ReserveHold = ReserveHold.objects.create(
+    return ReserveHold.objects.create(
         id=new_id(now),
         business_id=batch.business_id,
         currency=batch.currency,
@@ -57,7 +57,6 @@ def _hold(batch: SettlementBatch, amount: int, returns_at: datetime | None, *, n
         returns_at=returns_at,
         created_at=now,
     )
-    return held
 
 
 def return_due(*, now: datetime) -> int:
@@ -135,8 +134,7 @@ def _lock(business_id: UUID, currency: str) -> dict[Kind, int]:
 
 
 def _open(business_id: UUID, currency: str) -> ReserveHoldQuerySet:
-    found: ReserveHoldQuerySet = ReserveHold.objects.open().filter(business=business_id, currency=currency)
-    return found
+    return ReserveHold.objects.open().filter(business=business_id, currency=currency)
 
 
 def _fixed_held(business_id: UUID, currency: str) -> int:

@@ -16,8 +16,7 @@ TERMS = ("currency", "reserve_basis_points", "reserve_days", "reserve_fixed", "n
 def current(business_id: UUID, currency: str) -> RiskTerms | None:
     """Return the terms that apply now."""
     agreed = RiskTerms.objects.filter(business=business_id, currency=currency)
-    found: RiskTerms | None = agreed.order_by("-id").first()
-    return found
+    return agreed.order_by("-id").first()
 
 
 def fixed_of(business_id: UUID, currency: str) -> int:

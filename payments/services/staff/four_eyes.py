@@ -179,7 +179,7 @@ def _propose(action: StaffAction, *, user: User, actor: Actor, now: datetime) ->
 
 
 def _lock_open(proposal_id: UUID) -> Proposal:
-    proposal: Proposal = (
+    proposal = (
         Proposal.objects.select_for_update(of=("self",))
         .select_related("business", "proposed_by")
         .get(pk=proposal_id)

@@ -55,8 +55,7 @@ def expire(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = datab
 
 def overdue_sessions(*, now: datetime) -> int:
     """Return the number of overdue virtual account sessions."""
-    count: int = Session.objects.overdue(at=now).count()
-    return count
+    return Session.objects.overdue(at=now).count()
 
 
 def expire_sessions(*, clock: Callable[[], datetime] = database_now) -> Iterator[int]:

@@ -114,7 +114,7 @@ def require_capturable(transaction: Transaction, *, now: datetime) -> None:
 
 def effective_capture_or_void(transaction: Transaction) -> CardOperation | None:
     """Return the capture or void that has succeeded or is pending. There is at most one."""
-    found: CardOperation | None = transaction.operations.filter(
+    found = transaction.operations.filter(
         kind__in=[Kind.CAPTURE, Kind.VOID],
         status__in=[CardOperation.Status.PENDING, CardOperation.Status.SUCCESS],
     ).first()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from merchants.models import Business
 from payments.models import Transaction
@@ -11,7 +11,7 @@ from virtual_accounts.models import UnappliedMoney
 
 def awaits_approval(business: Business) -> Q:
     """Return the condition of unapplied money of a business whose return awaits approval."""
-    payouts: QuerySet[Transaction] = Transaction.objects.of(business).filter(
+    payouts = Transaction.objects.of(business).filter(
         request_type=Transaction.RequestType.PAYOUT,
         status=Transaction.Status.PENDING,
         awaiting=Transaction.Awaiting.APPROVAL,

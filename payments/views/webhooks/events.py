@@ -104,7 +104,7 @@ def _refusal(event: Delivery) -> str:
 
 
 def _find(request: Request, event_id: UUID) -> Delivery:
-    event: Delivery | None = _events(request).filter(pk=event_id).first()
+    event = _events(request).filter(pk=event_id).first()
     if event is None:
         raise NotFound
     note_object(request, ObjectKind.EVENT, event.pk)
@@ -112,5 +112,4 @@ def _find(request: Request, event_id: UUID) -> Delivery:
 
 
 def _events(request: Request) -> DeliveryQuerySet:
-    events: DeliveryQuerySet = Delivery.objects.filter(business=business_of(request))
-    return events
+    return Delivery.objects.filter(business=business_of(request))

@@ -140,7 +140,7 @@ def open_approval(
     payout: Transaction | None = None,
 ) -> PayoutApproval:
     """Ask the members of a business for approval. `payout` is the payout itself where it is a single one."""
-    approval: PayoutApproval = PayoutApproval.objects.create(
+    return PayoutApproval.objects.create(
         id=new_id(now),
         business=business,
         transaction=payout,
@@ -152,7 +152,6 @@ def open_approval(
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    return approval
 
 
 def approve(approval_id: UUID, *, items: Iterable[PayoutItem], user: User, now: datetime) -> PayoutApproval:
@@ -221,31 +220,30 @@ def why_not(approval: PayoutApproval, user: User, *, what: str = "this payout") 
 
 def members_who_may(business: Business) -> MemberQuerySet:
     """Return the members who may make and approve payouts."""
-    found: MemberQuerySet = Member.objects.active(business, ROLES)
-    return found
+    return Member.objects.active(business, ROLES)
 
 
 def waiting(business: Business) -> QuerySet[PayoutApproval]:
     """Return what waits for approval, newest first."""
-    found: QuerySet[PayoutApproval] = PayoutApproval.objects.filter(business=business, state=State.WAITING)
+    found = PayoutApproval.objects.filter(business=business, state=State.WAITING)
     return found.select_related("transaction", "maker", "key").order_by("-pk")
 
 
 def unmailed() -> QuerySet[PayoutApproval]:
     """Return what waits for approval without that its members were mailed, oldest first."""
-    found: QuerySet[PayoutApproval] = PayoutApproval.objects.filter(state=State.WAITING, mailed_at=None)
+    found = PayoutApproval.objects.filter(state=State.WAITING, mailed_at=None)
     return found.select_related("business", "transaction", "batch", "maker", "key").order_by("pk")
 
 
 def overdue(*, at: datetime) -> QuerySet[PayoutApproval]:
     """Return what has waited for too long. While payouts are frozen, time stands still."""
-    found: QuerySet[PayoutApproval] = PayoutApproval.objects.filter(state=State.WAITING, expires_at__lte=at)
+    found = PayoutApproval.objects.filter(state=State.WAITING, expires_at__lte=at)
     frozen = PayoutControls.objects.filter(frozen_at__isnull=False).values("business")
     return found.exclude(business__in=frozen)
 
 
 def _lock_waiting(approval_id: UUID, *, now: datetime | None) -> PayoutApproval:
-    approval: PayoutApproval = (
+    approval = (
         PayoutApproval.objects.select_for_update(of=("self",)).select_related("business").get(pk=approval_id)
     )
     is_over = now is not None and approval.expires_at <= now

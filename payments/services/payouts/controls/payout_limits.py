@@ -205,9 +205,7 @@ def check_of(
 
 def counted(business: Business) -> QuerySet[Transaction]:
     """Return the payouts of a business that limits count: it ordered them, and they have not failed."""
-    payouts: QuerySet[Transaction] = Transaction.objects.of(business).filter(
-        request_type=Transaction.RequestType.PAYOUT
-    )
+    payouts = Transaction.objects.of(business).filter(request_type=Transaction.RequestType.PAYOUT)
     return payouts.exclude(status=Transaction.Status.FAILED).exclude(OUR_OWN)
 
 

@@ -85,12 +85,11 @@ def change(
 
 
 def _lock(business_id: UUID) -> PayoutControls:
-    controls: PayoutControls = (
+    return (
         PayoutControls.objects.select_for_update(of=("self",))
         .select_related("business")
         .get(business=business_id)
     )
-    return controls
 
 
 def _check(controls: PayoutControls, values: Mapping[str, Any]) -> None:
@@ -189,7 +188,7 @@ def _open(
     """Store a change that waits. It replaces an earlier one."""
     earlier = PayoutControlsChange.objects.filter(business=controls.business_id, state=State.OPEN)
     earlier.update(state=State.WITHDRAWN, decided_by=user, decided_at=now)
-    opened: PayoutControlsChange = PayoutControlsChange.objects.create(
+    opened = PayoutControlsChange.objects.create(
         id=new_id(now),
         business=controls.business,
         changes=changes,

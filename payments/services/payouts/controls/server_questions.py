@@ -70,10 +70,9 @@ def open_question(
     *, business: Business, now: datetime, payout: Transaction | None = None
 ) -> PayoutServerQuestion:
     """Ask the server of a business as soon as possible. `payout` is the payout itself where it is a single one."""
-    question: PayoutServerQuestion = PayoutServerQuestion.objects.create(
+    return PayoutServerQuestion.objects.create(
         id=new_id(now), business=business, transaction=payout, next_attempt_at=now, created_at=now
     )
-    return question
 
 
 @database.atomic
@@ -153,12 +152,11 @@ def _read(question: Question, exchange: Exchange) -> Answer:
 
 
 def lock(question_id: UUID) -> PayoutServerQuestion:
-    question: PayoutServerQuestion = (
+    return (
         PayoutServerQuestion.objects.select_for_update(of=("self",))
         .select_related("business")
         .get(pk=question_id)
     )
-    return question
 
 
 def record(question: PayoutServerQuestion, answer: Answer, *, is_frozen: bool, now: datetime) -> None:

@@ -35,14 +35,14 @@ class Lane(NamedTuple):
     @property
     def transactions(self) -> QuerySet[Transaction]:
         """Return the unanswered transactions of this lane."""
-        found: QuerySet[Transaction] = Transaction.objects.unanswered().filter(connector=self.connector)
+        found = Transaction.objects.unanswered().filter(connector=self.connector)
         of_bank = Q(method=Transaction.Method.BANK)
         return found.filter(of_bank if self.rail == BANK else ~of_bank)
 
     @property
     def operations(self) -> QuerySet[CardOperation]:
         """Return the unanswered operations of this lane."""
-        found: QuerySet[CardOperation] = CardOperation.objects.unanswered()
+        found = CardOperation.objects.unanswered()
         if self.rail == BANK:
             return found.filter(connector=self.connector).exclude(connector="")
         return found.filter(connector="", transaction__connector=self.connector)

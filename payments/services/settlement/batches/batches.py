@@ -23,7 +23,6 @@ from payments.models import (
     BatchTransition,
     CardOperation,
     SettlementBatch,
-    SettlementBatchQuerySet,
     SettlementItem,
     Transaction,
     TransactionQuerySet,
@@ -86,7 +85,7 @@ def settle(work: list[Due], *, actor: str, now: datetime, business: Business | N
     `business` limits the batches of a killed run to one business. Safe to repeat and to run concurrently: a payment
     is in at most one live batch.
     """
-    existing: SettlementBatchQuerySet = SettlementBatch.objects.filter(_of(business))
+    existing = SettlementBatch.objects.filter(_of(business))
     # Payments of rejected batches join the new ones.
     batch_transitions.finish_updates(existing)
     left_behind = existing.filter(state=SettleStatus.INITIATED)

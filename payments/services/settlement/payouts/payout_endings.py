@@ -48,7 +48,7 @@ def due(*, now: datetime) -> QuerySet[SettlementPayout]:
 def end(key: UUID, *, now: datetime) -> bool:
     """Follow up on one payout, once. Returns whether its outcome was new."""
     account = lock(SettlementPayout.objects.values_list("account", flat=True).get(pk=key))
-    found: SettlementPayout = SettlementPayout.objects.select_related("payout").get(pk=key)
+    found = SettlementPayout.objects.select_related("payout").get(pk=key)
     outcome = _outcome_of(found)
     if outcome is None:
         return False

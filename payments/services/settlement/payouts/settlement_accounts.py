@@ -38,9 +38,7 @@ class NeedsAnotherOwner(InvalidState):
 
 def account_of(business: Business, currency: str) -> SettlementAccount:
     """Return the settlement account of a business in a currency, not stored if it has none."""
-    found: SettlementAccount | None = SettlementAccount.objects.filter(
-        business=business, currency=currency
-    ).first()
+    found = SettlementAccount.objects.filter(business=business, currency=currency).first()
     return found or SettlementAccount(business=business, currency=currency)
 
 
@@ -51,19 +49,17 @@ def currencies_of(business: Business) -> list[str]:
 
 def open_change_of(account: SettlementAccount) -> SettlementAccountChange | None:
     """Return the change that waits."""
-    found: SettlementAccountChange | None = (
+    return (
         SettlementAccountChange.objects.filter(account=account.pk, state=State.OPEN)
         .select_related("made_by", "confirmed_by")
         .first()
     )
-    return found
 
 
 def lock(account_id: int) -> SettlementAccount:
     """Return a settlement account, locked until the database transaction ends."""
     locked = SettlementAccount.objects.select_for_update(of=("self",)).select_related("business")
-    found: SettlementAccount = locked.get(pk=account_id)
-    return found
+    return locked.get(pk=account_id)
 
 
 def lock_or_open(business: Business, currency: str, *, now: datetime) -> SettlementAccount:
@@ -143,7 +139,7 @@ def _open(
         raise InvalidState("This is your settlement account already.")
     earlier = SettlementAccountChange.objects.filter(account=account, state=State.OPEN)
     earlier.update(state=State.STOPPED, stopped_by=user, decided_at=now)
-    opened: SettlementAccountChange = SettlementAccountChange.objects.create(
+    opened = SettlementAccountChange.objects.create(
         id=new_id(now),
         account=account,
         **wanted,
@@ -232,7 +228,7 @@ def end_wait(account: SettlementAccount, *, actor: Actor, now: datetime) -> bool
 def _lock_open(change_id: UUID) -> tuple[SettlementAccountChange, SettlementAccount]:
     """:raises NotOpen: it was applied or stopped"""
     account = lock(SettlementAccountChange.objects.values_list("account", flat=True).get(pk=change_id))
-    found: SettlementAccountChange = SettlementAccountChange.objects.select_for_update().get(pk=change_id)
+    found = SettlementAccountChange.objects.select_for_update().get(pk=change_id)
     if found.state != State.OPEN:
         raise NotOpen
     return found, account

@@ -207,7 +207,7 @@ def _open(
         fails_uncovered=False,
         settlement_rule=rule,
     )
-    opened: SettlementPayout = SettlementPayout.objects.create(
+    opened = SettlementPayout.objects.create(
         payout=intent.resource,
         account=account,
         trigger=trigger,

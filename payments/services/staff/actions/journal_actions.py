@@ -140,7 +140,7 @@ def find_break(number: int | None) -> Break | None:
 
 
 def _found(rows: QuerySet[Row], refusal: str) -> Row:
-    found: Row | None = rows.first()
+    found = rows.first()
     if found is None:
         raise InvalidState(refusal)
     return found

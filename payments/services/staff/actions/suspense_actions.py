@@ -91,7 +91,7 @@ def find_payout(payout_id: UUID) -> Transaction:
     :raises InvalidState: there is no such payout
     """
     payout = Transaction.objects.filter(pk=payout_id, request_type=Transaction.RequestType.PAYOUT)
-    found: Transaction | None = payout.select_related("business").first()
+    found = payout.select_related("business").first()
     if found is None:
         raise InvalidState("No payout has this ID.")
     return found
