@@ -18,9 +18,9 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
@@ -205,9 +205,7 @@ def change_name(request: HttpRequest) -> HttpResponse:
 @person_action("end a session", never_asks=ENDS_SESSION)
 def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
     """End one of the user's own sessions."""
-    session = UserSession.objects.filter(user=_user(request), pk=session_id).first()
-    if session is None:
-        raise Http404
+    session = get_object_or_404(UserSession, user=_user(request), pk=session_id)
     _end(request, [session])
     messages.success(request, "Session ended.")
     return redirect("mfa_index")

@@ -6,8 +6,8 @@ import secrets
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from rest_framework.exceptions import ValidationError
 
 from dashboard.beneficiaries.beneficiary_list import BENEFICIARIES, BeneficiaryFilter
@@ -125,7 +125,4 @@ def delete(request: HttpRequest, membership: Membership, beneficiary_id: UUID) -
 
 def _own(membership: Membership, beneficiary_id: UUID) -> Beneficiary:
     own = Beneficiary.objects.of(membership.business).with_last_payment().select_related("business")
-    found = own.filter(pk=beneficiary_id).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(own, pk=beneficiary_id)

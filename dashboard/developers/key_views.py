@@ -6,8 +6,8 @@ from uuid import uuid4
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
@@ -107,12 +107,7 @@ def revoke_key_page(request: HttpRequest, membership: Membership, key_id: int) -
 
 
 def _key(membership: Membership, key_id: int) -> ApiKey:
-    key = (
-        ApiKey.objects.filter(business=membership.business, pk=min(key_id, 2**63 - 1)).defer("secret").first()
-    )
-    if key is None:
-        raise Http404
-    return key
+    return get_object_or_404(ApiKey.objects.defer("secret"), business=membership.business, pk=key_id)
 
 
 def _new_submission_id(request: HttpRequest) -> str:

@@ -14,12 +14,11 @@ from dashboard.developers.retry_advice import retry_advice
 from dashboard.transactions.detail.related import delivery_link, refund_link, transaction_link
 from dashboard.transactions.request_links import page_of_object, request_link, request_tone
 from dashboard.ui.components.related import RelatedObject
-from merchants.models import ApiKey, ApiRequest, Business
+from merchants.models import ApiKey, ApiRequest
 from payments.models import CardOperation, Transaction
 from webhooks.models import Delivery
 
 Kind = ApiRequest.ObjectKind
-LARGEST_ID = 2**63 - 1
 MOST_LISTED = 5  # other requests about the object, and deliveries
 
 TRANSACTIONS = {Kind.PAYMENT, Kind.PAYOUT, Kind.CARD_CHECK}
@@ -49,11 +48,6 @@ class RequestDetail:
     @property
     def was_authentic(self) -> bool:
         return self.call.status != HTTPStatus.UNAUTHORIZED
-
-
-def find(business: Business, call_id: int) -> ApiRequest | None:
-    """Return a request of the log; None if it was purged, or is another business's."""
-    return ApiRequest.objects.filter(business=business, pk=min(call_id, LARGEST_ID)).first()
 
 
 def detail_of(call: ApiRequest) -> RequestDetail:

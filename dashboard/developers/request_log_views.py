@@ -5,11 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from dashboard.developers.request_detail import detail_of, find
+from dashboard.developers.request_detail import detail_of
 from dashboard.developers.request_list import REQUESTS, RequestFilter
 from dashboard.memberships import Membership, members_page
 from dashboard.transactions.request_links import page_of_object, request_tone
@@ -56,8 +56,6 @@ def requests_page(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 @members_page
 def request_page(request: HttpRequest, membership: Membership, call_id: int) -> HttpResponse:
-    call = find(membership.business, call_id)
-    if call is None:
-        raise Http404
+    call = get_object_or_404(ApiRequest, business=membership.business, pk=call_id)
     context = {"membership": membership, "detail": detail_of(call), "days": settings.REQUEST_LOG_DAYS}
     return render(request, "dashboard/developers/request.html", context)

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from dashboard.disputes.detail.detail import detail_of, own_dispute
@@ -99,9 +99,7 @@ def file_page(
     :raises Http404: there is none, or it is another business's
     """
     mine = DisputeEvidence.objects.filter(pk=evidence_id, dispute__business=membership.business)
-    file = mine.filter(dispute=dispute_id).exclude(name="").select_related("file").first()
-    if file is None:
-        raise Http404
+    file = get_object_or_404(mine.filter(dispute=dispute_id).exclude(name="").select_related("file"))
     return attachment(file)
 
 

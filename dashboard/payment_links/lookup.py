@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from dashboard.memberships import Membership
 from payments.models import PaymentLink
@@ -16,7 +16,4 @@ def own_link(membership: Membership, link_id: UUID) -> PaymentLink:
     :raises Http404: there is none, or it is another business's
     """
     links = PaymentLink.objects.of(membership.business).select_related("business", "account")
-    link = links.filter(pk=link_id).first()
-    if link is None:
-        raise Http404
-    return link
+    return get_object_or_404(links, pk=link_id)

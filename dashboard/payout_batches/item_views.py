@@ -6,8 +6,8 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 
 from dashboard.memberships import Membership, members_action
 from dashboard.payout_batches.forms import CorrectionForm, ReasonForm
@@ -22,9 +22,7 @@ from payout_batches.services import corrections
 
 @members_action("correct a payout of a batch", may=Permission.PAY_OUT)
 def change_item(request: HttpRequest, membership: Membership, batch_id: UUID, item_id: UUID) -> HttpResponse:
-    item = PayoutBatchItem.objects.filter(business=membership.business, batch=batch_id, pk=item_id).first()
-    if item is None:
-        raise Http404
+    item = get_object_or_404(PayoutBatchItem, business=membership.business, batch=batch_id, pk=item_id)
     decision = request.POST.get("decision")
     acting: dict[str, Any] = {"actor": person_acting(request), "now": clock.now()}
     try:

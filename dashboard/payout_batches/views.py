@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import Count, Sum
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -226,7 +226,4 @@ def _own(membership: Membership, batch_id: UUID) -> PayoutBatch:
     own = PayoutBatch.objects.of(membership.business).select_related(
         "business", "approval__business", "retry_of"
     )
-    found = own.filter(pk=batch_id).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(own, pk=batch_id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.urls import reverse
 
@@ -23,7 +22,6 @@ from dashboard.transactions.request_links import MembersAction, Origin, find_ori
 from dashboard.ui.components.related import RelatedObject
 from dashboard.ui.components.timeline import GOOD, Moment
 from kit import banks
-from merchants.models import Business
 from payments.models import BatchTransition, CardOperation, SettlementBatch, SettlementItem, Transaction
 from payments.representation.payments import represent_refund
 from webhooks.models import Attempt, Delivery
@@ -38,13 +36,6 @@ class RefundDetail:
     destination_bank: str
     api_object: dict[str, Any]
     is_repeatable: bool  # it failed, and its amount can be refunded again
-
-
-def find(business: Business, refund_id: UUID) -> CardOperation | None:
-    """Return the business's refund; None if there is none, or it is another business's."""
-    refunds = CardOperation.objects.filter(business=business, kind=CardOperation.Kind.REFUND)
-    payments = ("transaction__business", "transaction__session__account")
-    return refunds.select_related(*payments).filter(pk=refund_id).first()
 
 
 def detail_of(refund: CardOperation) -> RefundDetail:

@@ -2,11 +2,12 @@
 
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 
 from dashboard.memberships import Membership, members_page
-from dashboard.refunds.detail import detail_of, find
+from dashboard.refunds.detail import detail_of
+from payments.models import CardOperation
 
 
 @members_page
@@ -15,9 +16,9 @@ def refund_page(request: HttpRequest, membership: Membership, refund_id: UUID) -
 
     :raises Http404: there is none, or it is another business's
     """
-    refund = find(membership.business, refund_id)
-    if refund is None:
-        raise Http404
+    refunds = CardOperation.objects.filter(business=membership.business, kind=CardOperation.Kind.REFUND)
+    payments = ("transaction__business", "transaction__session__account")
+    refund = get_object_or_404(refunds.select_related(*payments), pk=refund_id)
     context = {
         "membership": membership,
         "detail": detail_of(refund),

@@ -9,7 +9,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 
 from dashboard.memberships import Membership, members_action, members_form
@@ -159,9 +159,7 @@ def expire_now(request: HttpRequest, membership: Membership, transaction_id: UUI
 def retry_now(request: HttpRequest, membership: Membership, delivery_id: UUID) -> HttpResponse:
     """Have the next attempt of a delivery made now, like POST /api/sandbox/advance."""
     _require_sandbox()
-    delivery = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
-    if delivery is None:
-        raise Http404
+    delivery = get_object_or_404(Delivery, business=membership.business, pk=delivery_id)
     try:
         make_attempt_due(delivery, actor=person_acting(request))
     except InvalidState as refusal:

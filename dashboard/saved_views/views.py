@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from dashboard.memberships import Membership, members_action, members_form
@@ -39,9 +39,7 @@ def save_view(request: HttpRequest, membership: Membership) -> HttpResponse:
 @members_form("rename or delete a saved view", may=Permission.VIEW, never_asks=HARMLESS)
 def view_page(request: HttpRequest, membership: Membership, view_id: int) -> HttpResponse:
     """Rename or delete a saved view."""
-    view = SavedView.objects.filter(member=membership.member, pk=view_id).first()
-    if view is None:
-        raise Http404
+    view = get_object_or_404(SavedView, member=membership.member, pk=view_id)
     if request.method == "POST" and request.POST.get("action") == "delete":
         view.delete()
         messages.success(request, "View deleted.")

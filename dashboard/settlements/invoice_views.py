@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from dashboard.memberships import READ, Membership, for_members
@@ -73,7 +73,4 @@ def invoice_export(
 
 
 def _own(membership: Membership, invoice_id: UUID) -> FeeInvoice:
-    invoice = FeeInvoice.objects.of(membership.business).filter(pk=invoice_id).first()
-    if invoice is None:
-        raise Http404
-    return invoice
+    return get_object_or_404(FeeInvoice.objects.of(membership.business), pk=invoice_id)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from dashboard.memberships import Membership, members_export, members_page
@@ -106,7 +106,4 @@ def _items(batch: SettlementBatch) -> Any:
 
 
 def _own(membership: Membership, batch_id: UUID) -> SettlementBatch:
-    batch = SettlementBatch.objects.of(membership.business).filter(pk=batch_id).first()
-    if batch is None:
-        raise Http404
-    return batch
+    return get_object_or_404(SettlementBatch.objects.of(membership.business), pk=batch_id)

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from dashboard.memberships import Membership, members_action, members_export, members_form, members_page
@@ -92,9 +92,7 @@ def new_guest_link_page(request: HttpRequest, membership: Membership) -> HttpRes
 
 @members_action("revoke a guest link", may=Permission.SHARE_STATEMENTS)
 def revoke_guest_link(request: HttpRequest, membership: Membership, guest_link_id: UUID) -> HttpResponse:
-    link = GuestLink.objects.filter(business=membership.business, pk=guest_link_id).first()
-    if link is None:
-        raise Http404
+    link = get_object_or_404(GuestLink, business=membership.business, pk=guest_link_id)
     try:
         guest_links.revoke(link, actor=person_acting(request), now=clock.now())
         messages.success(request, "Guest link revoked. It no longer works.")

@@ -12,7 +12,7 @@ from django.contrib import messages
 from django.db import transaction as database
 from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
@@ -104,9 +104,7 @@ def _limit_error(limit: LimitReached) -> str:
 
 @members_action("cancel an invitation", may=Permission.MANAGE_TEAM)
 def withdraw(request: HttpRequest, membership: Membership, invitation_id: UUID) -> HttpResponse:
-    invitation = Invitation.objects.filter(business=membership.business, pk=invitation_id).first()
-    if invitation is None:
-        raise Http404
+    invitation = get_object_or_404(Invitation, business=membership.business, pk=invitation_id)
     try:
         team.withdraw(invitation=invitation, actor=person_acting(request), now=timezone.now())
         messages.success(request, "Invitation cancelled. Its link no longer works.")
@@ -179,13 +177,8 @@ def _as_manager(request: HttpRequest, membership: Membership, changed: Member) -
 
 
 def _member(membership: Membership, member_id: int) -> Member:
-    member = Member.objects.select_related("business", "user").filter(
-        business=membership.business, pk=min(member_id, 2**63 - 1)
-    )
-    found = member.first()
-    if found is None:
-        raise Http404
-    return found
+    members = Member.objects.select_related("business", "user")
+    return get_object_or_404(members, business=membership.business, pk=member_id)
 
 
 def _roles() -> Sequence[dict[str, Any]]:

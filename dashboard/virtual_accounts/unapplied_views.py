@@ -11,8 +11,8 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 
 from dashboard.memberships import Membership, members_form, members_page
 from dashboard.ui.lists.lists import list_response
@@ -124,13 +124,9 @@ def _add_message(request: HttpRequest, money: UnappliedMoney) -> None:
 
 
 def _own(membership: Membership, unapplied_id: UUID) -> UnappliedMoney:
-    found = (
+    return get_object_or_404(
         unapplied_queries.of(membership.business)
         .with_payment_reference()
-        .select_related("transfer__account", "transfer__session__payment", "business")
-        .filter(pk=unapplied_id)
-        .first()
+        .select_related("transfer__account", "transfer__session__payment", "business"),
+        pk=unapplied_id,
     )
-    if found is None:
-        raise Http404
-    return found

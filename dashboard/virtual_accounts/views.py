@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from rest_framework.exceptions import ValidationError
 
 from dashboard.memberships import Membership, members_action, members_form, members_page
@@ -127,7 +127,4 @@ def activate(request: HttpRequest, membership: Membership, account_id: UUID) -> 
 
 
 def _own(membership: Membership, account_id: UUID) -> VirtualAccount:
-    account = VirtualAccount.objects.of(membership.business).filter(pk=account_id).first()
-    if account is None:
-        raise Http404
-    return account
+    return get_object_or_404(VirtualAccount.objects.of(membership.business), pk=account_id)

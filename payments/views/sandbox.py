@@ -4,6 +4,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+from django.shortcuts import get_object_or_404
 from django.utils.module_loading import import_string
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -166,9 +167,7 @@ def _advance_payout_batch(business: Business, wanted: dict[str, Any], request: R
 
 
 def _advance_event(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
-    event = Delivery.objects.filter(business=business, pk=wanted["event"]).first()
-    if event is None:
-        raise NotFound
+    event = get_object_or_404(Delivery, business=business, pk=wanted["event"])
     note_object(request, ObjectKind.EVENT, event.pk)
     event = advance_event(event, actor=key_acting(request))
     return represent_event(event, subjects_of([event]).get(event.pk))
@@ -185,9 +184,7 @@ def _close_day(business: Business, wanted: dict[str, Any], request: Request) -> 
 
 
 def _return_reserve(business: Business, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
-    batch = SettlementBatch.objects.of(business).filter(pk=wanted["reserve"]).first()
-    if batch is None:
-        raise NotFound
+    batch = get_object_or_404(SettlementBatch.objects.of(business), pk=wanted["reserve"])
     note_object(request, ObjectKind.SETTLEMENT, batch.pk)
     advance_reserve(batch, actor=key_acting(request))
     return CLOSED_DAY.represent({"batches": [batch], "balance": balances(business)})

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from rest_framework.exceptions import NotFound
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -43,9 +43,8 @@ class SettlementView(APIView):
 
         `limit` and `cursor` apply to `items`. The `net` of all items is the `net` of the batch.
         """
-        batch = narrowed(_settlements(request).filter(pk=id), request.query_params, RequestSerializer).first()
-        if batch is None:
-            raise NotFound
+        batches = narrowed(_settlements(request), request.query_params, RequestSerializer)
+        batch = get_object_or_404(batches, pk=id)
         note_object(request, ObjectKind.SETTLEMENT, batch.pk)
         items = page_of(self, StatementLines(batch=batch), _represent_item, paginator=OldestFirst())
         return Response(answers.represent_settlement(batch) | {"items": items})

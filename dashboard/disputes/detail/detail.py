@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from dashboard.disputes.detail.convincing import SENTENCES, Tip, tips_for
 from dashboard.disputes.detail.outcome import Outcome, outcome_of
@@ -68,14 +68,8 @@ def own_dispute(membership: Membership, dispute_id: UUID, *, now: datetime | Non
     """
     found = Dispute.objects.of(membership.business).filter(pk=dispute_id)
     found = with_similar(found, now=now) if now else found
-    dispute = (
-        found.select_related("previous", "next", "answer_sending", "transaction__payment_link", *RELATED)
-        .prefetch_related("steps", "evidence")
-        .first()
-    )
-    if dispute is None:
-        raise Http404
-    return dispute
+    found = found.select_related("previous", "next", "answer_sending", "transaction__payment_link", *RELATED)
+    return get_object_or_404(found.prefetch_related("steps", "evidence"))
 
 
 def detail_of(dispute: Dispute, *, now: datetime) -> DisputeDetail:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 
 from dashboard.memberships import Membership, members_form, members_page
 from dashboard.payment_links.detail.link_detail import waiting_at
@@ -71,8 +71,6 @@ def _end(request: HttpRequest, payment: Transaction) -> HttpResponse:
 
 def _attempt(link: PaymentLink, payment_id: UUID) -> Transaction:
     payments = Transaction.objects.filter(payment_link=link, pk=payment_id)
-    payment = payments.select_related("business", "session").first()
-    if payment is None:
-        raise Http404
+    payment = get_object_or_404(payments.select_related("business", "session"))
     payment.payment_link = link
     return payment

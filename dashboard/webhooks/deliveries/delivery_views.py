@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from dashboard.memberships import Membership, members_action, members_form, members_page
@@ -174,7 +174,4 @@ def _say_resent(
 
 
 def _own(membership: Membership, delivery_id: UUID) -> Delivery:
-    delivery = Delivery.objects.filter(business=membership.business, pk=delivery_id).first()
-    if delivery is None:
-        raise Http404
-    return delivery
+    return get_object_or_404(Delivery, business=membership.business, pk=delivery_id)

@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from django.conf import settings
+from django.shortcuts import get_object_or_404
 from rest_framework import status
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -104,9 +104,7 @@ def _refusal(event: Delivery) -> str:
 
 
 def _find(request: Request, event_id: UUID) -> Delivery:
-    event = _events(request).filter(pk=event_id).first()
-    if event is None:
-        raise NotFound
+    event = get_object_or_404(_events(request), pk=event_id)
     note_object(request, ObjectKind.EVENT, event.pk)
     return event
 

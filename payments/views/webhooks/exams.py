@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.shortcuts import get_object_or_404
 from rest_framework import status
 from rest_framework.exceptions import NotFound, Throttled
 from rest_framework.request import Request
@@ -110,7 +111,5 @@ def _answers(reported: list[dict[str, Any]]) -> dict[int, ExamAnswer]:
 
 
 def _find(request: Request, exam_id: UUID) -> Exam:
-    exam = Exam.objects.filter(business=business_of(request), pk=exam_id).first()
-    if exam is None:
-        raise NotFound
+    exam = get_object_or_404(Exam, business=business_of(request), pk=exam_id)
     return exams.give_up_if_overdue(exam, now=clock.now())
