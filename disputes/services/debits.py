@@ -3,7 +3,6 @@
 The action is one of `payments.services.staff.staff_actions`, which reads it by name.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import InvalidState, Proposal
 from payments.services.staff.made_about import MadeAbout
-from payments.services.staff.staff_action import StaffAction
+from payments.services.staff.staff_action import Handler, StaffAction
 
 Action = Proposal.Action
 
@@ -102,5 +101,4 @@ def _perform(action: StaffAction, actor: Actor, now: datetime) -> None:
     record(_locked(action.target), actor=actor, reason=action.reason, now=now)
 
 
-LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {Action.RECORD_DISPUTE_DEBIT: _lock_and_make}
-PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], None]] = {Action.RECORD_DISPUTE_DEBIT: _perform}
+HANDLERS = {Action.RECORD_DISPUTE_DEBIT: Handler(_lock_and_make, _perform)}

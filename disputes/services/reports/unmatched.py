@@ -3,7 +3,6 @@
 The actions are those of `payments.services.staff.staff_actions`, which reads them by name.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import cast
 from uuid import UUID
@@ -19,7 +18,7 @@ from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import InvalidState, Proposal, Transaction
 from payments.services.staff.made_about import MadeAbout
-from payments.services.staff.staff_action import StaffAction
+from payments.services.staff.staff_action import Handler, StaffAction
 from payments.services.transactions.intents import lock
 
 Action, Why = Proposal.Action, DisputeReport.Why
@@ -164,13 +163,6 @@ def _lock_dismissal(action: StaffAction) -> StaffAction:
     return dismissal(_lock(action.target), reason=action.reason)
 
 
-LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
-    Action.ASSIGN_DISPUTE: _lock_assignment,
-    Action.CREDIT_DISPUTE: _lock_credit,
-    Action.DISMISS_DISPUTE: _lock_dismissal,
-}
-
-
 def _assign(action: StaffAction, actor: Actor, now: datetime) -> None:
     payment, report = lock(UUID(action.parameters["payment"])), _lock(action.target)
     try:
@@ -200,10 +192,10 @@ def _dismiss(action: StaffAction, actor: Actor, now: datetime) -> None:
     _record("dismissed", report, action, actor=actor, now=now)
 
 
-PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], None]] = {
-    Action.ASSIGN_DISPUTE: _assign,
-    Action.CREDIT_DISPUTE: _credit,
-    Action.DISMISS_DISPUTE: _dismiss,
+HANDLERS = {
+    Action.ASSIGN_DISPUTE: Handler(_lock_assignment, _assign),
+    Action.CREDIT_DISPUTE: Handler(_lock_credit, _credit),
+    Action.DISMISS_DISPUTE: Handler(_lock_dismissal, _dismiss),
 }
 
 

@@ -22,8 +22,7 @@ from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import InvalidState, Proposal
 from payments.services.staff import staff_actions
-from payments.services.staff.staff_action import StaffAction
-from payments.services.staff.staff_actions import AfterCommit
+from payments.services.staff.staff_action import AfterCommit, StaffAction
 
 State = Proposal.State
 LIFETIME = timedelta(days=3)

@@ -1,11 +1,13 @@
 """An action of staff as a value, so that it can be performed at once, or stored and performed when it is confirmed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from datetime import datetime
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from merchants.models import Business
+from merchants.people.audit import Actor
 from payments.models import Proposal
 from payments.services.staff.made_about import MadeAbout
 
@@ -31,3 +33,15 @@ class StaffAction:
     def owner(self) -> Business:
         """The business of an action with an amount."""
         return cast("Business", self.business)
+
+
+AfterCommit = Callable[[], object]  # calls a rail, so it must run outside a database transaction
+
+
+class Handler(NamedTuple):
+    """What performs a kind of action."""
+
+    lock_and_make: Callable[
+        [StaffAction], StaffAction
+    ]  # locks the target, and makes it about its present state
+    perform: Callable[[StaffAction, Actor, datetime], AfterCommit | None]

@@ -4,7 +4,7 @@ An action is a value, so it can be performed at once, or stored as a proposal an
 (`four_eyes`). Every action checks under a lock that what it was made about is unchanged when it is performed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID, uuid5
 
@@ -33,7 +33,7 @@ from payments.services.staff.actions import (
     suspense_actions,
 )
 from payments.services.staff.made_about import MadeAbout
-from payments.services.staff.staff_action import StaffAction
+from payments.services.staff.staff_action import AfterCommit, Handler, StaffAction
 from payments.services.transactions.intents import lock
 from payments.services.transactions.state_descriptions import described
 from payments.services.transfers import unapplied_decisions
@@ -41,7 +41,6 @@ from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
 
 Action = Proposal.Action
-AfterCommit = Callable[[], object]  # calls a rail, so it must run outside a database transaction
 
 
 class Changed(InvalidState):
@@ -227,11 +226,12 @@ def perform(action: StaffAction, *, actor: Actor, now: datetime) -> AfterCommit 
     :raises Changed: what it was made about has changed
     :raises Problem: the state doesn't allow it, or no longer does
     """
-    made_now = _LOCK_AND_MAKE[action.kind](action)
+    handler = _HANDLERS[action.kind]
+    made_now = handler.lock_and_make(action)
     if made_now.made_about != action.made_about:
         changes = made_about.differences(action.made_about, made_now.made_about, action.currency)
         raise Changed(f"{Changed.default_detail} Since then: {changes}.")
-    return _PERFORM[action.kind](action, actor, now)
+    return handler.perform(action, actor, now)
 
 
 def _about(
@@ -287,31 +287,6 @@ def _lock_operation(action: StaffAction) -> StaffAction:
 def _lock_freeze(action: StaffAction) -> StaffAction:
     payout_freezes.lock_frozen(action.owner.pk)
     return lift_freeze(action.owner, reason=action.reason)
-
-
-# Lock the target, then make the same action about its present state.
-_LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
-    **journal_actions.LOCK_AND_MAKE,
-    Action.APPROVE_BATCH: _lock_batch,
-    Action.APPROVE_UNFUNDED: _lock_batch,
-    Action.RELEASE_BATCH: _lock_batch,
-    Action.CREDIT_UNAPPLIED: _lock_unapplied,
-    Action.RETURN_UNAPPLIED: _lock_unapplied,
-    Action.REVERSE_PAYOUT: _lock_payout,
-    Action.RESOLVE_TRANSACTION: _lock_transaction,
-    Action.RESOLVE_OPERATION: _lock_operation,
-    **dict.fromkeys(refund_accounts.ACTIONS, refund_accounts.lock_and_make),
-    **suspense_actions.LOCK_AND_MAKE,
-    # By name: the app of disputes is above this one.
-    **import_string("disputes.services.reports.unmatched.LOCK_AND_MAKE"),
-    **import_string("disputes.services.debits.LOCK_AND_MAKE"),
-    **dict.fromkeys(rights.ACTIONS, rights.lock_and_make),
-    Action.LIFT_FREEZE: _lock_freeze,
-    Action.DECLARE_ACCOUNT: account_declarations.make_again,
-    **dict.fromkeys(business_closing.ACTIONS, business_closing.lock_and_make),
-    Action.MATCH_BREAKS: break_matches.lock_and_make,
-    Action.COLLECT_RESERVE: debt_collection.lock_and_make,
-}
 
 
 def _approve_batch(action: StaffAction, actor: Actor, now: datetime) -> None:
@@ -378,24 +353,27 @@ def _succeeded(action: StaffAction) -> bool:
     return bool(action.parameters["outcome"] == "succeeded")
 
 
-_PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], AfterCommit | None]] = {
-    **journal_actions.PERFORM,
-    Action.APPROVE_BATCH: _approve_batch,
-    Action.APPROVE_UNFUNDED: _approve_unfunded,
-    Action.RELEASE_BATCH: _release_batch,
-    Action.CREDIT_UNAPPLIED: _credit_unapplied,
-    Action.RETURN_UNAPPLIED: _return_unapplied,
-    Action.REVERSE_PAYOUT: _reverse_payout,
-    Action.RESOLVE_TRANSACTION: _resolve_transaction,
-    Action.RESOLVE_OPERATION: _resolve_operation,
-    **dict.fromkeys(refund_accounts.ACTIONS, refund_accounts.perform),
-    **suspense_actions.PERFORM,
-    **import_string("disputes.services.reports.unmatched.PERFORM"),
-    **import_string("disputes.services.debits.PERFORM"),
-    **dict.fromkeys(rights.ACTIONS, rights.perform),
-    Action.LIFT_FREEZE: _lift_freeze,
-    Action.DECLARE_ACCOUNT: account_declarations.perform,
-    **dict.fromkeys(business_closing.ACTIONS, business_closing.perform),
-    Action.MATCH_BREAKS: break_matches.perform,
-    Action.COLLECT_RESERVE: debt_collection.perform,
+_HANDLERS: dict[Proposal.Action, Handler] = {
+    **journal_actions.HANDLERS,
+    Action.APPROVE_BATCH: Handler(_lock_batch, _approve_batch),
+    Action.APPROVE_UNFUNDED: Handler(_lock_batch, _approve_unfunded),
+    Action.RELEASE_BATCH: Handler(_lock_batch, _release_batch),
+    Action.CREDIT_UNAPPLIED: Handler(_lock_unapplied, _credit_unapplied),
+    Action.RETURN_UNAPPLIED: Handler(_lock_unapplied, _return_unapplied),
+    Action.REVERSE_PAYOUT: Handler(_lock_payout, _reverse_payout),
+    Action.RESOLVE_TRANSACTION: Handler(_lock_transaction, _resolve_transaction),
+    Action.RESOLVE_OPERATION: Handler(_lock_operation, _resolve_operation),
+    **dict.fromkeys(refund_accounts.ACTIONS, Handler(refund_accounts.lock_and_make, refund_accounts.perform)),
+    **suspense_actions.HANDLERS,
+    # By name: the app of disputes is above this one.
+    **import_string("disputes.services.reports.unmatched.HANDLERS"),
+    **import_string("disputes.services.debits.HANDLERS"),
+    **dict.fromkeys(rights.ACTIONS, Handler(rights.lock_and_make, rights.perform)),
+    Action.LIFT_FREEZE: Handler(_lock_freeze, _lift_freeze),
+    Action.DECLARE_ACCOUNT: Handler(account_declarations.make_again, account_declarations.perform),
+    **dict.fromkeys(
+        business_closing.ACTIONS, Handler(business_closing.lock_and_make, business_closing.perform)
+    ),
+    Action.MATCH_BREAKS: Handler(break_matches.lock_and_make, break_matches.perform),
+    Action.COLLECT_RESERVE: Handler(debt_collection.lock_and_make, debt_collection.perform),
 }

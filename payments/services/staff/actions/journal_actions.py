@@ -1,6 +1,5 @@
 """Journals as actions of staff: booked by two people where `FOUR_EYES` is on, in the state that both have seen."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
@@ -17,7 +16,7 @@ from payments.services.journals import booking, drafts
 from payments.services.journals.drafts import Code, Draft, Leg
 from payments.services.staff import made_about
 from payments.services.staff.made_about import MadeAbout
-from payments.services.staff.staff_action import StaffAction
+from payments.services.staff.staff_action import Handler, StaffAction
 
 Action = Proposal.Action
 Row = TypeVar("Row", bound=Model)
@@ -211,13 +210,8 @@ def _top_up_of(action: StaffAction) -> Draft:
     )
 
 
-LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
-    Action.TOP_UP: _lock_top_up,
-    Action.JOURNAL: _lock,
-    Action.REVERSE_JOURNAL: _lock,
-}
-PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], None]] = {
-    Action.TOP_UP: _perform_top_up,
-    Action.JOURNAL: _perform,
-    Action.REVERSE_JOURNAL: _perform,
+HANDLERS = {
+    Action.TOP_UP: Handler(_lock_top_up, _perform_top_up),
+    Action.JOURNAL: Handler(_lock, _perform),
+    Action.REVERSE_JOURNAL: Handler(_lock, _perform),
 }

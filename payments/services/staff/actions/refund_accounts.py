@@ -4,7 +4,6 @@ A return of unapplied money through the provider that received it is a refund th
 once. If the answer is lost, it stays pending, and the next query says whether it still needs an account.
 """
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias, cast
@@ -23,7 +22,7 @@ from payments.services.refunds import return_attention
 from payments.services.staff import made_about
 from payments.services.staff.actions.resolutions import require_unleased
 from payments.services.staff.made_about import MadeAbout
-from payments.services.staff.staff_action import StaffAction
+from payments.services.staff.staff_action import AfterCommit, StaffAction
 from payments.services.transactions import operations, transitions
 from payments.services.transactions.intents import lock
 from payments.services.transactions.transitions import Cause
@@ -100,7 +99,7 @@ def _lock(action: StaffAction) -> Subject:
     return refund
 
 
-def perform(action: StaffAction, actor: Actor, now: datetime) -> Callable[[], object]:
+def perform(action: StaffAction, actor: Actor, now: datetime) -> AfterCommit:
     """Take the lease of the refund or return, and return the call that sends the account. The caller holds the locks.
 
     :raises QueryInProgress: another process is querying its rail

@@ -1,6 +1,5 @@
 """Decisions about money in suspense: actions of staff whose targets are unclaimed transfers and payout returns."""
 
-from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from payments.models import InvalidState, PayoutReturn, Proposal, Transaction
 from payments.services.payouts import payout_returns
 from payments.services.refunds import refused_returns
 from payments.services.staff.made_about import MadeAbout
-from payments.services.staff.staff_action import StaffAction
+from payments.services.staff.staff_action import Handler, StaffAction
 from payments.services.transactions.intents import lock
 from payments.services.transfers import unclaimed_decisions
 from virtual_accounts.models import UnclaimedTransfer
@@ -132,14 +131,6 @@ def _lock_return(action: StaffAction) -> StaffAction:
     return return_match(payout_returns.lock_open(action.target), payout, reason=action.reason)
 
 
-LOCK_AND_MAKE: dict[str, Callable[[StaffAction], StaffAction]] = {
-    Action.ASSIGN_UNCLAIMED: _lock_unclaimed,
-    Action.WRITE_OFF_UNCLAIMED: _lock_unclaimed,
-    Action.MATCH_RETURN: _lock_return,
-    Action.WRITE_OFF_RETURN: _lock_return,
-}
-
-
 def _assign(action: StaffAction, actor: Actor, now: datetime) -> None:
     unclaimed_decisions.assign(
         action.target, owner=action.owner, reason=action.reason, actor=actor, now=now, **action.parameters
@@ -159,9 +150,9 @@ def _write_off_return(action: StaffAction, actor: Actor, now: datetime) -> None:
     payout_returns.write_off(action.target, reason=action.reason, actor=actor, now=now)
 
 
-PERFORM: dict[str, Callable[[StaffAction, Actor, datetime], None]] = {
-    Action.ASSIGN_UNCLAIMED: _assign,
-    Action.WRITE_OFF_UNCLAIMED: _write_off_unclaimed,
-    Action.MATCH_RETURN: _match,
-    Action.WRITE_OFF_RETURN: _write_off_return,
+HANDLERS = {
+    Action.ASSIGN_UNCLAIMED: Handler(_lock_unclaimed, _assign),
+    Action.WRITE_OFF_UNCLAIMED: Handler(_lock_unclaimed, _write_off_unclaimed),
+    Action.MATCH_RETURN: Handler(_lock_return, _match),
+    Action.WRITE_OFF_RETURN: Handler(_lock_return, _write_off_return),
 }
