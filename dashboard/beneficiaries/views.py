@@ -17,6 +17,7 @@ from dashboard.ui.forms.api_errors import add_api_errors
 from dashboard.ui.lists.lists import list_context
 from kit.api.errors import Problem
 from kit.api.fields.strict_fields import instance_of, read_request
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
@@ -103,11 +104,8 @@ def block_page(request: HttpRequest, membership: Membership, beneficiary_id: UUI
 @members_action("lift the block of a beneficiary", may=Permission.PAY_OUT)
 def unblock(request: HttpRequest, membership: Membership, beneficiary_id: UUID) -> HttpResponse:
     found = _own(membership, beneficiary_id)
-    try:
+    with refusals_shown(request, done="Payouts to this beneficiary are allowed again."):
         beneficiaries.unblock(found.pk, actor=person_acting(request), now=clock.now())
-        messages.success(request, "Payouts to this beneficiary are allowed again.")
-    except Problem as refusal:
-        messages.error(request, str(refusal.detail))
     return redirect("dashboard-beneficiary", found.pk)
 
 

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect
 
 from dashboard.memberships import Membership, members_action
 from dashboard.payout_batches.forms import CorrectionForm, ReasonForm
-from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from merchants.models import User
 from merchants.people.request_actors import person_acting
@@ -25,15 +25,13 @@ def change_item(request: HttpRequest, membership: Membership, batch_id: UUID, it
     item = get_object_or_404(PayoutBatchItem, business=membership.business, batch=batch_id, pk=item_id)
     decision = request.POST.get("decision")
     acting: dict[str, Any] = {"actor": person_acting(request), "now": clock.now()}
-    try:
+    with refusals_shown(request):
         if decision == "remove":
             corrections.remove(item.pk, **acting)
         elif decision == "correct":
             _correct(request, item, acting)
         elif decision == "accept":
             _accept(request, item, acting)
-    except Problem as refusal:
-        messages.error(request, str(refusal.detail))
     return redirect(f"/dashboard/payouts/batches/{batch_id}/#row-{item.position + 1}")
 
 

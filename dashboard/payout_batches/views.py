@@ -19,6 +19,7 @@ from dashboard.payout_batches.forms import ReasonForm, ScheduleForm
 from dashboard.ui.lists import exports
 from kit.api.errors import Problem
 from kit.api.fields.field_errors import InvalidFields
+from kit.api.refusal_messages import refusals_shown
 from kit.api.replays import IdempotentResult
 from kit.db import clock
 from kit.files.tables import Column, Table, amounts, attributes
@@ -168,7 +169,7 @@ def decide(request: HttpRequest, membership: Membership, batch_id: UUID) -> Http
         "now": clock.now(),
     }
     form = ReasonForm(request.POST)
-    try:
+    with refusals_shown(request):
         if request.POST.get("decision") == "approve":
             batches.approve_as_member(batch.pk, **acting)
             messages.success(request, "Approved.")
@@ -177,8 +178,6 @@ def decide(request: HttpRequest, membership: Membership, batch_id: UUID) -> Http
             messages.success(request, "Batch rejected. Nothing of it was sent.")
         else:
             messages.error(request, "Enter the reason.")
-    except Problem as refusal:
-        messages.error(request, str(refusal.detail))
     return redirect("dashboard-batch", batch.pk)
 
 
@@ -200,11 +199,8 @@ def _may_cancel(batch: PayoutBatch) -> bool:
 
 
 def _cancel(request: HttpRequest, batch: PayoutBatch) -> None:
-    try:
+    with refusals_shown(request, done="What was not sent is cancelled."):
         batches.cancel(batch.pk, actor=person_acting(request), now=clock.now())
-        messages.success(request, "What was not sent is cancelled.")
-    except Problem as refusal:
-        messages.error(request, str(refusal.detail))
 
 
 @members_action("retry the failed payouts of a batch", may=Permission.PAY_OUT)

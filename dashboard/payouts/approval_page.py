@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from dashboard.memberships import Membership, members_form
 from dashboard.transactions.detail.detail_page import address_of, own_transaction
 from dashboard.ui.forms.forms import PageForm
-from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from kit.money.money import money
 from ledger.services import balances
@@ -75,24 +75,19 @@ def _decide(
 ) -> HttpResponse:
     user, actor, now = membership.member.user, person_acting(request), clock.now()
     amount = money(payout.amount, payout.currency)
-    try:
+    with refusals_shown(request):
         if is_rejected:
             waiting_payouts.reject(payout.pk, reason=reason, user=user, actor=actor, now=now)
             messages.success(request, f"Rejected the payout of {amount}. Nothing was sent.")
         else:
             decided = waiting_payouts.approve(payout.pk, user=user, actor=actor, now=now)
             _add_message(request, decided, amount)
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
     return redirect(address_of(payout))
 
 
 def _cancel(request: HttpRequest, payout: Transaction) -> HttpResponse:
-    try:
+    with refusals_shown(request, done="Payout cancelled. Nothing was sent."):
         waiting_payouts.cancel(payout.pk, person=person_acting(request), now=clock.now())
-        messages.success(request, "Payout cancelled. Nothing was sent.")
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
     return redirect(address_of(payout))
 
 

@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from dashboard.memberships import Membership, members_action, members_form
 from dashboard.settings.change_mail import send_notice
 from dashboard.ui.forms.forms import PageForm
-from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from kit.money.amount_input import InvalidAmount, amounts_by_currency, amounts_in_words
 from merchants.models import Business
@@ -145,12 +145,9 @@ def decide_payout_settings_page(
         raise Http404
     confirms = request.POST.get("decision") == "confirm"
     decide = payout_settings.confirm if confirms else payout_settings.withdraw
-    try:
+    done = "The change applies now." if confirms else "The change was withdrawn."
+    with refusals_shown(request, done=done):
         decide(change_id, user=membership.member.user, actor=person_acting(request), now=clock.now())
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
-    else:
-        messages.success(request, "The change applies now." if confirms else "The change was withdrawn.")
     return redirect("dashboard-payout-settings")
 
 

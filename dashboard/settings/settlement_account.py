@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from dashboard.memberships import Membership, members_action, members_form
 from dashboard.settings.settlement_account_forms import AccountForm, ScheduleForm
 from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from kit.money.money import money
 from ledger.services import balances
@@ -126,39 +127,24 @@ def decide_settlement_account(
         raise Http404
     confirms = request.POST.get("decision") == "confirm"
     decide = settlement_accounts.confirm if confirms else settlement_accounts.stop
-    try:
+    confirmed = "The change is confirmed. It applies when its wait is over."
+    with refusals_shown(request, done=confirmed if confirms else "The change was stopped."):
         decide(account_change_id, user=membership.member.user, actor=person_acting(request), now=clock.now())
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
-    else:
-        messages.success(
-            request,
-            "The change is confirmed. It applies when its wait is over."
-            if confirms
-            else "The change was stopped.",
-        )
     return redirect(PAGE)
 
 
 @members_action("resume automatic payouts", may=Permission.MANAGE_SETTINGS)
 def resume_settlement_payouts(request: HttpRequest, membership: Membership) -> HttpResponse:
-    try:
+    with refusals_shown(request, done="Automatic payouts continue."):
         payout_schedules.resume(_stored(membership).pk, actor=person_acting(request), now=clock.now())
-        messages.success(request, "Automatic payouts continue.")
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
     return redirect(PAGE)
 
 
 @members_action("pay out to the settlement account", may=Permission.PAY_OUT)
 def pay_out_settlement(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Make a payout to the settlement account now."""
-    try:
-        made = settlement_payouts.pay_now(_stored(membership), actor=person_acting(request))
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
-    else:
-        _add_message(request, made)
+    with refusals_shown(request):
+        _add_message(request, settlement_payouts.pay_now(_stored(membership), actor=person_acting(request)))
     return redirect(PAGE)
 
 

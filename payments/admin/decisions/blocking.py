@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
 
-from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin
 from merchants.people.request_actors import person_acting
@@ -57,13 +57,9 @@ class BlockableAdmin(ReadOnlyAdmin):
             messages.error(request, "Nothing was changed. Enter a reason.")
             name = "block_form" if is_block else "unblock_form"
             return self.page_again(request, blocked_id, **{name: form})
-        try:
+        done = f"The {self.opts.verbose_name} is {'blocked' if is_block else 'unblocked'}."
+        with refusals_shown(request, done=done):
             decision(
                 row.pk, reason=form.cleaned_data["reason"], actor=person_acting(request), now=clock.now()
             )
-        except Problem as refused:
-            messages.error(request, str(refused.detail))
-        else:
-            done = "blocked" if is_block else "unblocked"
-            messages.success(request, f"The {self.opts.verbose_name} is {done}.")
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", blocked_id)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, reverse
 
-from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from kit.money.money import money
 from merchants.admin import by_business_name, by_id, exactly
@@ -230,12 +230,8 @@ def _decide(
     request: HttpRequest, proposal_id: UUID, decide: Callable[..., object], *, done: str
 ) -> HttpResponse:
     """Confirm or decline a proposal, and show the result as a message on its page."""
-    try:
+    with refusals_shown(request, done=done):
         decide(proposal_id, user=cast("User", request.user), actor=person_acting(request), now=clock.now())
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
-    else:
-        messages.success(request, done)
     return redirect("admin:payments_proposal_change", proposal_id)
 
 

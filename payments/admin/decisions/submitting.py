@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from merchants.admin import ReadOnlyAdmin, StaffAdmin
 from merchants.models import User
@@ -37,14 +38,10 @@ def submit(
 
     `seen` is the present state that its page shows, if the action depends on more, such as a chosen account.
     """
-    try:
+    with refusals_shown(request):
         action = make()
         require_seen(request, action.made_about if seen is None else seen)
-        proposal = submitted(request, action)
-    except Problem as refused:
-        messages.error(request, str(refused.detail))
-    else:
-        _show(request, proposal, done=done)
+        _show(request, submitted(request, action), done=done)
 
 
 def require_seen(request: HttpRequest, now: MadeAbout) -> None:

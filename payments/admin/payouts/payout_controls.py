@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
 
-from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from kit.money.amount_input import InvalidAmount, amounts_by_currency, amounts_in_words
 from merchants.admin.base import StaffAdmin, staff_action
@@ -92,17 +92,13 @@ class PayoutControlsActions(StaffAdmin):
         if not form.is_valid():
             messages.error(request, "Nothing was changed. Enter a reason.")
             return self.page_again(request, business_id, freeze_form=form)
-        try:
+        with refusals_shown(request, done="Payouts are frozen. What has been sent continues."):
             payout_freezes.freeze(
                 business,
                 reason=form.cleaned_data["reason"],
                 actor=person_acting(request),
                 now=clock.now(),
             )
-        except Problem as refused:
-            messages.error(request, str(refused.detail))
-        else:
-            messages.success(request, "Payouts are frozen. What has been sent continues.")
         return redirect("admin:merchants_business_change", business_id)
 
     @staff_action("lift the freeze of a business's payouts", may=MAY_CHANGE, needs_second_person=True)

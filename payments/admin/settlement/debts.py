@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
 
-from kit.api.errors import Problem
+from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from kit.money.money import money
 from ledger.models import Account
@@ -144,14 +144,10 @@ class DebtAdmin(ReadOnlyAdmin):
         if not form.is_valid():
             messages.error(request, "Nothing was recorded. Enter the day of the invoice.")
             return self.page_again(request, debt_id, invoice_form=form)
-        try:
+        with refusals_shown(request, done="The invoice was recorded."):
             debts.record_invoice(
                 debt.pk, sent_on=form.cleaned_data["sent_on"], actor=person_acting(request), now=clock.now()
             )
-        except Problem as refused:
-            messages.error(request, str(refused.detail))
-        else:
-            messages.success(request, "The invoice was recorded.")
         return redirect("admin:payments_debt_change", debt_id)
 
 
