@@ -47,8 +47,7 @@ class ActivityFilter(ListRows, PeriodFilter):
     kind = forms.ChoiceField(required=False, choices=KINDS)
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
+        super().__init__(*args, business=business, **kwargs)
         people = _people(business, self.data.get("who", ""))
         set_choices(self, "who", [("", "Everyone"), *people])
 

@@ -26,11 +26,10 @@ class StatementFilter(ListRows, AmountFilter):
     """The currency and the days of the statement, and amounts. Days are in the active time zone."""
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        self.business = business
         self.accounts = accounts_of(business, *BALANCE_KINDS, Kind.PAYOUTS_IN_FLIGHT)
         self.balances = balances_of(business, self.accounts)
         self.currencies = [each.currency for each in self.balances]
-        super().__init__(*args, currencies=self.currencies, **kwargs)
+        super().__init__(*args, business=business, currencies=self.currencies, **kwargs)
 
     @property
     def currency_shown(self) -> str:

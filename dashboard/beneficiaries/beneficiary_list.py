@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import Q
 
 from dashboard.ui.components.chips import DAYS
@@ -12,7 +10,6 @@ from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec
 from kit.money.form_fields import PastedField
 from kit.text.folding import in_any_order
-from merchants.models import Business
 from payments.models import Beneficiary, BeneficiaryQuerySet
 
 
@@ -20,10 +17,6 @@ class BeneficiaryFilter(ListRows, PeriodFilter):
     """Search and days of creation."""
 
     q = PastedField(required=False, max_length=200, label="Search")
-
-    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
 
     def sources(self, **instead: str) -> list[BeneficiaryQuerySet]:
         text = self.cleaned_data["q"]

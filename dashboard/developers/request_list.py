@@ -34,8 +34,7 @@ class RequestFilter(ListRows, PeriodFilter):
     object = forms.UUIDField(required=False, label="ID of its object")
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
+        super().__init__(*args, business=business, **kwargs)
         listed = ApiKey.objects.filter(business=business).order_by("-created_at")
         self.keys = {each.public_id: each for each in listed.only("public_id", "name")[:MOST_KEYS]}
         set_choices(self, "key", [("", "All"), *((each, named(key)) for each, key in self.keys.items())])

@@ -26,7 +26,6 @@ from dashboard.ui.lists.pagination import Order
 from dashboard.ui.lists.tabs import TabSpec
 from disputes.models import Dispute, DisputeQuerySet
 from kit.money.form_fields import PastedField
-from merchants.models import Business
 from payments.models import Transaction
 from payments.rules.words.dispute_words import Status
 
@@ -61,10 +60,6 @@ class DisputeFilter(ListRows, PeriodFilter):
     stage = forms.ChoiceField(required=False, choices=choices(list(STAGE_NAMES.items())))
     reason = forms.ChoiceField(required=False, choices=choices(list(REASON_NAMES.items())))
     due_before = forms.DateField(required=False, label="Respond by")
-
-    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
 
     def clean_due_before(self) -> date | None:
         return validate_day(self.cleaned_data["due_before"])

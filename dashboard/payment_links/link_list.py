@@ -11,7 +11,6 @@ from django import forms
 from django.db.models import F, Q
 
 from dashboard.ui.components.chips import DAYS, ChipSpec
-from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
@@ -20,7 +19,6 @@ from dashboard.ui.lists.pagination import scan_limit
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
 from kit.text.folding import beginning
-from merchants.models import Business
 from payments.links.link_addresses import slug_in
 from payments.models import PaymentLink, PaymentLinkQuerySet
 from payments.rules.words.status_names import LINK_NAMES
@@ -40,10 +38,9 @@ class LinkFilter(ListRows, PeriodFilter):
     status = forms.ChoiceField(required=False, choices=choices([*LINK_NAMES.items()]))
     currency = forms.ChoiceField(required=False)
 
-    def __init__(self, *args: Any, business: Business, now: datetime, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, now: datetime, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.business, self.now = business, now
-        set_choices(self, "currency", [("", "All"), *((each, each) for each in business.currencies)])
+        self.now = now
 
     def sources(self, **instead: str) -> list[PaymentLinkQuerySet]:
         wanted = {**self.cleaned_data, **instead}

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.db.models import F, Q
 
 from dashboard.ui.components.chips import ChipSpec
-from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import PeriodFilter, choices
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
-from merchants.models import Business
 from payments.models import SettlementBatch, SettlementBatchQuerySet, Transaction
 from payments.rules.words.status_names import SETTLEMENT_NAMES
 
@@ -38,11 +35,6 @@ class BatchFilter(ListRows, PeriodFilter):
     q = PastedField(required=False, max_length=100, label="Search")
     state = forms.ChoiceField(required=False, choices=choices(STATES))
     currency = forms.ChoiceField(required=False)
-
-    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
-        set_choices(self, "currency", [("", "All"), *((each, each) for each in business.currencies)])
 
     def sources(self, **instead: str) -> list[SettlementBatchQuerySet]:
         wanted = {**self.cleaned_data, **instead}

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django import forms
 from django.db.models import F, Q
 
 from dashboard.ui.components.chips import ChipSpec
-from dashboard.ui.forms.field_choices import set_choices
 from dashboard.ui.lists.bounded_totals import sums
 from dashboard.ui.lists.list_filters import ListFilter
 from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec
 from kit.money.form_fields import PastedField
-from merchants.models import Business
 from payments.models import FeeInvoice, FeeInvoiceQuerySet
 from payments.rules.settlement.business_days import read_day
 
@@ -29,11 +26,6 @@ class InvoiceFilter(ListRows, ListFilter):
 
     q = PastedField(required=False, max_length=20, label="Search")
     currency = forms.ChoiceField(required=False)
-
-    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
-        set_choices(self, "currency", [("", "All"), *((each, each) for each in business.currencies)])
 
     def sources(self, **instead: str) -> list[FeeInvoiceQuerySet]:
         found = self.newest().filter(_meaning(self.cleaned_data["q"]))

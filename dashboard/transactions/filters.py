@@ -72,7 +72,7 @@ class TransactionFilter(AmountFilter):
     field_order: Sequence[str] | None = ("q", "status", "since", "until")
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, currencies=business.currencies, **kwargs)
+        super().__init__(*args, business=business, currencies=business.currencies, **kwargs)
 
     def indexed(self, transactions: QuerySet[Transaction], **instead: str) -> QuerySet[Transaction]:
         """Apply what an index carries: type, status, payment link and days. `instead` replaces a value of the filter."""

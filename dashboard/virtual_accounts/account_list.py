@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from django import forms
 from django.db.models import Q, QuerySet
@@ -17,7 +16,6 @@ from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
-from merchants.models import Business
 from virtual_accounts.models import VirtualAccount, VirtualAccountQuerySet
 
 Type, Status = VirtualAccount.Type, VirtualAccount.Status
@@ -29,10 +27,6 @@ class AccountFilter(ListRows, PeriodFilter):
     q = PastedField(required=False, max_length=LONGEST_SEARCH, label="Search")
     status = forms.ChoiceField(required=False, choices=choices(Status.choices))
     type = forms.ChoiceField(required=False, choices=choices(Type.choices))
-
-    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
 
     def sources(self, **instead: str) -> list[QuerySet[VirtualAccount]]:
         wanted = {**self.cleaned_data, **instead}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from django import forms
 from django.db.models import F, Q
@@ -18,7 +17,6 @@ from dashboard.ui.lists.list_rows import ListRows
 from dashboard.ui.lists.lists import ListSpec
 from dashboard.ui.lists.tabs import TabSpec
 from kit.money.form_fields import PastedField
-from merchants.models import Business
 from payments.rules.words.status_names import UNAPPLIED_SHORT_REASONS, unapplied_name
 from payments.services.transfers import awaited_returns
 from virtual_accounts.models import AWAITS_APPROVAL, UnappliedMoney, UnappliedMoneyQuerySet
@@ -40,10 +38,6 @@ class UnappliedFilter(ListRows, PeriodFilter):
         required=False, choices=choices([(str(state), unapplied_name(state)) for state in STATES])
     )
     reason = forms.ChoiceField(required=False, choices=choices([*UNAPPLIED_SHORT_REASONS.items()]))
-
-    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
 
     def sources(self, **instead: str) -> list[UnappliedMoneyQuerySet]:
         wanted = {**self.cleaned_data, **instead}

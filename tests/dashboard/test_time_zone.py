@@ -41,7 +41,7 @@ class TestTimes:
 
 class TestPeriod:
     def period(self, since, until):
-        form = PeriodFilter({"since": since, "until": until})
+        form = PeriodFilter({"since": since, "until": until}, business=Business())
         assert form.is_valid()
         return form.begin, form.end
 

@@ -12,8 +12,10 @@ from django import forms
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from dashboard.ui.forms.field_choices import set_choices
 from kit.time.time_ordered_ids import earliest_id
 from kit.time.time_zones import day_begins
+from merchants.models import Business
 
 M = TypeVar("M", bound=Model)
 
@@ -30,7 +32,13 @@ def choices(values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 class ListFilter(forms.Form):
-    """A filter of a list."""
+    """A filter of a list of a business. If it has a field `currency`, that offers the currencies of the business."""
+
+    def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.business = business
+        if "currency" in self.fields:
+            set_choices(self, "currency", [("", "All"), *((each, each) for each in business.currencies)])
 
     @property
     def is_filtered(self) -> bool:

@@ -40,8 +40,7 @@ class DeliveryFilter(ListRows, PeriodFilter):
     endpoint = forms.ChoiceField(required=False)
 
     def __init__(self, *args: Any, business: Business, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.business = business
+        super().__init__(*args, business=business, **kwargs)
         self.endpoints = list(Endpoint.objects.filter(business=business).defer(*SECRETS))
         shown = [each for each in self.endpoints if _is_shown(each, asked=self.data.get("endpoint", ""))]
         set_choices(self, "endpoint", _endpoint_choices(shown))
