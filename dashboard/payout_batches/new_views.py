@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, cast
-from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -38,6 +37,7 @@ from kit.api.fields.strict_fields import instance_of, read_request
 from kit.db import clock
 from kit.files import tables, xlsx_files, xlsx_reading
 from kit.files.tables import Column, Table
+from kit.text.ids import read_id
 from ledger.services import balances
 from merchants.exports import FileType
 from merchants.models import Business, User
@@ -97,11 +97,8 @@ def _is_readable(form: NewBatchForm) -> bool:
 
 def _edited(request: HttpRequest, membership: Membership) -> dict[str, Any]:
     """Return the title and the rows of the batch that is edited, if the address names one."""
-    try:
-        key = UUID(request.GET.get("batch", ""))
-    except ValueError:
-        return {}
-    batch = PayoutBatch.objects.of(membership.business).filter(pk=key).first()
+    key = read_id(request.GET.get("batch", ""))
+    batch = PayoutBatch.objects.of(membership.business).filter(pk=key).first() if key else None
     if batch is None or not corrections.may_replace(batch, cast("User", request.user)):
         return {}
     items = batch.items.kept().select_related("beneficiary").order_by("position")

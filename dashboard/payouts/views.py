@@ -22,6 +22,7 @@ from kit import banks
 from kit.api.errors import Problem
 from kit.db import clock
 from kit.money.money import figures, money
+from kit.text.ids import read_id
 from ledger.services import balances
 from merchants.models import Business
 from merchants.people import audit
@@ -165,16 +166,9 @@ def _given(request: HttpRequest, membership: Membership) -> dict[str, str]:
     if found is not None:
         return {"beneficiary": found.reference, "currency": found.currency}
     return {
-        **_overpaid(membership, _id_of(request.GET.get("overpaid", ""))),
-        **_again(membership, _id_of(request.GET.get("instead_of", ""))),
+        **_overpaid(membership, read_id(request.GET.get("overpaid", ""))),
+        **_again(membership, read_id(request.GET.get("instead_of", ""))),
     }
-
-
-def _id_of(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _again(membership: Membership, payout_id: UUID | None) -> dict[str, str]:

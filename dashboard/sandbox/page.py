@@ -14,6 +14,7 @@ from django.urls import reverse
 from dashboard.sandbox.playing import Exchange, Place, title_of
 from dashboard.transactions.detail.detail_page import address_of
 from kit.files import bounded_json
+from kit.text.ids import read_id
 from merchants.models import Business
 from payments.models import CardOperation, Transaction
 from payments.rules.code_samples import SampleCall, sample
@@ -110,7 +111,4 @@ def _refund(business: Business, document: dict[str, Any]) -> CardOperation | Non
 
 
 def _id(document: dict[str, Any]) -> UUID | None:
-    try:
-        return UUID(str(document.get("id", "")))
-    except ValueError:
-        return None
+    return read_id(str(document.get("id", "")))

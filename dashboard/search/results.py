@@ -24,6 +24,7 @@ from kit.db import clock
 from kit.money.money import money
 from kit.text.display_names import pasted
 from kit.text.folding import beginning
+from kit.text.ids import read_id
 from merchants.models import Business
 from payments.links.link_addresses import slug_in
 from payments.models import CardOperation, PaymentLink, SettlementBatch, Transaction
@@ -109,7 +110,7 @@ def search(business: Business, text: str) -> Results:
         business, terms.lookups(text, currencies=business.currencies), kinds=tuple(Kind), limit=READ
     )
     found = found or queries.find_with_amount(business, text, kinds=tuple(Kind))
-    key = _as_id(text)
+    key = read_id(text)
     groups = [
         *_transaction_groups(business, found, key),
         _group("Payment links", _links(business, text, key), page="dashboard-payment-links"),
@@ -141,12 +142,6 @@ def _group(
     number = len(hits) + sum(1 for _ in matches)
     count = Count(min(number, MOST_COUNTED), is_exact=number <= MOST_COUNTED and not is_partial)
     return Group(name=name, hits=hits, count=count, page=page, request_type=request_type)
-
-
-def _as_id(text: str) -> UUID | None:
-    with suppress(ValueError):
-        return UUID(text)
-    return None
 
 
 def _keys(found: Found, kind: Kind, key: UUID | None) -> list[UUID]:

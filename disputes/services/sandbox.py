@@ -12,6 +12,7 @@ from disputes.models import Dispute
 from disputes.services import moves
 from disputes.services.reports import intake
 from disputes.services.reports.reports import ReportedCase
+from kit.text.ids import read_id
 from merchants.models import Business
 from payments.models import InvalidState, Transaction
 from payments.rules import sandbox_triggers
@@ -55,7 +56,7 @@ def advance(payment: Transaction, name: str, *, clock: Callable[[], datetime]) -
 def find_payment(business: Business, name: str) -> Transaction | None:
     """Return a payment by its id, or by the case number or id of its dispute."""
     disputed = Dispute.objects.of(business).filter(_is_named(name)).values("transaction")
-    found = Transaction.objects.of(business).filter(Q(pk=_as_id(name)) | Q(pk__in=disputed))
+    found = Transaction.objects.of(business).filter(Q(pk=read_id(name)) | Q(pk__in=disputed))
     payment: Transaction | None = found.select_related("business").first()
     return payment
 
@@ -122,11 +123,4 @@ def _reported_case(
 
 
 def _is_named(name: str) -> Q:
-    return Q(case_number=name) | Q(pk=_as_id(name))
-
-
-def _as_id(name: str) -> UUID | None:
-    try:
-        return UUID(name)
-    except ValueError:
-        return None
+    return Q(case_number=name) | Q(pk=read_id(name))

@@ -32,6 +32,7 @@ from kit.api.fields.strict_fields import read_request
 from kit.api.replays import DuplicateReference
 from kit.db import clock
 from kit.money.money import written
+from kit.text.ids import read_id
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
 from payments.api.link_serializers import LinkChangeSerializer, LinkSerializer
@@ -87,20 +88,15 @@ def change_link_page(request: HttpRequest, membership: Membership, link_id: UUID
 
 def _like(request: HttpRequest, membership: Membership) -> PaymentLink | None:
     """Return the link that the new one is to be like, if the query names one."""
-    try:
-        return own_link(membership, UUID(request.GET["like"])) if "like" in request.GET else None
-    except ValueError:
-        return None
+    key = read_id(request.GET.get("like", ""))
+    return own_link(membership, key) if key else None
 
 
 def _instead_of(request: HttpRequest, membership: Membership) -> dict[str, Any]:
     """Return what the form proposes for the failed payment that the query names, if it names one."""
-    try:
-        key = UUID(request.GET.get("instead_of", ""))
-    except ValueError:
-        return {}
+    key = read_id(request.GET.get("instead_of", ""))
     mine = Transaction.objects.of(membership.business).select_related("payment_link")
-    failed = mine.filter(pk=key, request_type=Transaction.RequestType.PAYMENT).first()
+    failed = mine.filter(pk=key, request_type=Transaction.RequestType.PAYMENT).first() if key else None
     if failed is None:
         return {}
     return {

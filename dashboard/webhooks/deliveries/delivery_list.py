@@ -8,7 +8,6 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import UUID
 
 from django import forms
 from django.conf import settings
@@ -24,6 +23,7 @@ from dashboard.ui.lists.tabs import TabSpec
 from dashboard.webhooks.endpoints.own_endpoints import SECRETS
 from kit.db import clock
 from kit.money.form_fields import PastedField
+from kit.text.ids import read_id
 from merchants.models import Business
 from payments.services.events.event_subjects import outcomes_of_transaction, outcomes_with_reference
 from webhooks.models import RARE_EVENTS, Delivery, Endpoint, Event
@@ -86,9 +86,8 @@ class DeliveryFilter(ListRows, PeriodFilter):
         text = self.cleaned_data["q"]
         if not text:
             return Q()
-        try:
-            key = UUID(text)
-        except ValueError:
+        key = read_id(text)
+        if key is None:
             return Q(subject__in=outcomes_with_reference(self.business, text))
         # An event's id is that of its delivery to the first endpoint; the others have the same outcome.
         of_event = Delivery.objects.without_tests().filter(business=self.business, pk=key)

@@ -22,6 +22,7 @@ from django.utils.http import urlencode
 
 from kit.api.errors import Problem
 from kit.money.money import money
+from kit.text.ids import read_id
 from kit.text.plurals import counted
 from merchants.admin import ReadOnlyAdmin
 from merchants.people.access import open_to, right
@@ -123,7 +124,7 @@ class BulkDecisionAdmin(ReadOnlyAdmin):
         return redirect(self._list_address())
 
     def _chosen(self, request: HttpRequest, given: QueryDict, name: str) -> list[Item]:
-        ids = [each for each in map(_as_id, given.getlist(name)[: MOST + 1]) if each]
+        ids = [each for each in map(read_id, given.getlist(name)[: MOST + 1]) if each]
         if len(ids) > MOST:
             return []
         return [self.bulk_item(request, row) for row in self.bulk_rows(ids)]
@@ -190,10 +191,3 @@ def _sums(items: Iterable[Item]) -> str:
     for item in items:
         sums[item.currency] += item.amount
     return " + ".join(money(amount, currency) for currency, amount in sorted(sums.items()))
-
-
-def _as_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from rest_framework.exceptions import ValidationError
 
 from kit.api.fields.field_errors import error
 from kit.api.replays import DuplicateReference
+from kit.text.ids import read_id
 from merchants.models import Business, Member
 from payments.models import PaymentLink
 from virtual_accounts.models import VirtualAccount
@@ -22,7 +22,7 @@ def chosen(business: Business, account_id: str, *, currency: str) -> VirtualAcco
 
     :raises ValidationError: it isn't an active dynamic account of the business in the link's currency
     """
-    key = _uuid(account_id)
+    key = read_id(account_id)
     account = None if key is None else VirtualAccount.objects.of(business).filter(pk=key).first()
     if account is None or not _can_receive(account, currency=currency):
         raise _refusal("This isn't one of your active dynamic virtual accounts, or it uses another currency.")
@@ -87,13 +87,6 @@ def _request(business: Business, currency: str) -> dict[str, Any]:
 
 def _can_receive(account: VirtualAccount, *, currency: str) -> bool:
     return account.is_active and not account.is_static and account.currency == currency
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _refusal(message: str) -> ValidationError:

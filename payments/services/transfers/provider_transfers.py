@@ -13,6 +13,7 @@ from django.db import transaction as database
 
 from kit.api.replays import DuplicateReference
 from kit.db.clock import database_now
+from kit.text.ids import read_id
 from payments.rules.outcomes import TRANSFER_EXPIRED, another_amount
 from payments.services.transactions import transitions
 from payments.services.transactions.intents import lock_of_session
@@ -52,7 +53,7 @@ def ask(subject: str, *, provider_account: str) -> ProviderTransfer | None:
 
 def apply(subject: str, told: ProviderTransfer | None, *, was_rejected: bool) -> Again | None:
     """Apply what the provider says, and return whether it must be asked again. Idempotent."""
-    session_id = told.session_id if told else _session_id(subject)
+    session_id = told.session_id if told else read_id(subject)
     session = Session.objects.filter(pk=session_id).select_related("number").first() if session_id else None
     if told is not None and told.has_arrived:
         return _receive(told, session)
@@ -123,10 +124,3 @@ def _expire(session: Session, *, now: datetime) -> None:
     payment = lock_of_session(session)
     sessions.expire_one(session, now=now)
     transitions.fail_all([payment], TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
-
-
-def _session_id(subject: str) -> UUID | None:
-    try:
-        return UUID(subject)
-    except ValueError:
-        return None
