@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from merchants.models import AuditEntry, Business
 
@@ -13,6 +13,15 @@ class Actor:
 
     name: str
     address: str | None = None
+
+
+class Recorded(TypedDict):
+    """What a module's own function for entries about its rows passes on to `record`."""
+
+    actor: Actor
+    now: datetime
+    before: NotRequired[dict[str, Any]]
+    after: NotRequired[dict[str, Any]]
 
 
 def record(

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from django.conf import settings
@@ -26,7 +26,7 @@ from kit.time.time_ordered_ids import new_id
 from kit.time.timestamps import timestamp
 from merchants.models import Business, MemberQuerySet, User
 from merchants.people import audit
-from merchants.people.audit import Actor
+from merchants.people.audit import Actor, Recorded
 from payments.models import (
     Beneficiary,
     InvalidState,
@@ -601,14 +601,5 @@ def items_of(batch: PayoutBatch) -> Any:
     return batch.items.select_related("payout", *payout).prefetch_related(*related)
 
 
-def record(
-    action: str,
-    batch: PayoutBatch,
-    *,
-    actor: Actor,
-    now: datetime,
-    after: dict[str, Any] | None = None,
-) -> None:
-    audit.record(
-        action=action, actor=actor, business=batch.business, target=batch.reference, after=after, now=now
-    )
+def record(action: str, batch: PayoutBatch, **recorded: Unpack[Recorded]) -> None:
+    audit.record(action=action, business=batch.business, target=batch.reference, **recorded)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from kit.db.rows.columns import save_columns
 from merchants.api.api_keys import random_key
 from merchants.models import Business
 from merchants.people import audit
-from merchants.people.audit import Actor
+from merchants.people.audit import Actor, Recorded
 from webhooks.endpoints import change_mail, held_deliveries, url_validation
 from webhooks.models import SUBSCRIPTIONS, Category, Endpoint, OpenOutage
 from webhooks.sending import wake_up
@@ -245,9 +245,8 @@ def _note(
     _record("webhook.configured", endpoint, actor=actor, now=now, before=before, after=after)
 
 
-def _record(action: str, endpoint: Endpoint, *, actor: Actor, now: datetime, **values: Any) -> None:
-    target, business = endpoint.audit_target, endpoint.business
-    audit.record(action=action, actor=actor, business=business, target=target, now=now, **values)
+def _record(action: str, endpoint: Endpoint, **recorded: Unpack[Recorded]) -> None:
+    audit.record(action=action, business=endpoint.business, target=endpoint.audit_target, **recorded)
 
 
 def _refuse_taken(url: str | None, others: Any) -> None:

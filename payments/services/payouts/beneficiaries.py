@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from django.db import transaction as database
@@ -24,7 +24,7 @@ from kit.db.rows.columns import save_columns
 from kit.time.time_ordered_ids import new_id
 from merchants.models import Business
 from merchants.people import audit
-from merchants.people.audit import Actor
+from merchants.people.audit import Actor, Recorded
 from payments.models import Beneficiary, InvalidState
 from payments.rules.name_matching import names_match
 from payments.services.payouts import name_enquiries
@@ -364,24 +364,8 @@ def require_open(business: Business, *, account_number: str, bank_code: str) -> 
         raise BeneficiaryBlocked
 
 
-def _record(
-    action: str,
-    beneficiary: Beneficiary,
-    *,
-    actor: Actor,
-    now: datetime,
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
-) -> None:
-    audit.record(
-        action=action,
-        actor=actor,
-        business=beneficiary.business,
-        target=beneficiary.reference,
-        before=before,
-        after=after,
-        now=now,
-    )
+def _record(action: str, beneficiary: Beneficiary, **recorded: Unpack[Recorded]) -> None:
+    audit.record(action=action, business=beneficiary.business, target=beneficiary.reference, **recorded)
 
 
 _BY_REFERENCE = Lookup(Beneficiary, "business", "reference", joined=("business",))

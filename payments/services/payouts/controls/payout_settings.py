@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from django.conf import settings
@@ -19,7 +19,7 @@ from kit.money.money import money
 from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, Member, User
 from merchants.people import audit
-from merchants.people.audit import Actor
+from merchants.people.audit import Actor, Recorded
 from payments.models import InvalidState, PayoutControls, PayoutControlsChange
 from payments.services.payouts.controls.approvals import members_who_may
 from payments.services.payouts.controls.payout_limits import AMOUNTS, NAMES, NUMBER
@@ -174,7 +174,7 @@ def _approves_less(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return bool(after["approval"] == PayoutControls.Approval.NEVER)
 
 
-def _apply(controls: PayoutControls, values: Mapping[str, Any], *, actor: Actor, now: datetime) -> None:
+def _apply(controls: PayoutControls, values: dict[str, Any], *, actor: Actor, now: datetime) -> None:
     if not values:
         return
     before = {name: getattr(controls, name) for name in values}
@@ -276,21 +276,6 @@ def _owners(business: Business) -> Any:
     return Member.objects.active(business, [Member.Role.OWNER])
 
 
-def _record(
-    action: str,
-    controls: PayoutControls,
-    *,
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    actor: Actor,
-    now: datetime,
-) -> None:
-    audit.record(
-        action=action,
-        actor=actor,
-        business=controls.business,
-        target=str(controls.business_id),
-        before=dict(before),
-        after=dict(after),
-        now=now,
-    )
+def _record(action: str, controls: PayoutControls, **recorded: Unpack[Recorded]) -> None:
+    target = str(controls.business_id)
+    audit.record(action=action, business=controls.business, target=target, **recorded)

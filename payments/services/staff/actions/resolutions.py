@@ -66,9 +66,10 @@ def resolve_transaction(
         took_place = succeeded != (awaited == Awaiting.REVERSAL)
         outcome = COMPLETED if took_place else _failure_of(transaction)
         transitions.apply_outcome(transaction, RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now)
-    _record(
-        transaction,
-        target=transaction.pk,
+    audit.record(
+        action="unknown.resolved",
+        business=transaction.business,
+        target=str(transaction.pk),
         before={"status": Transaction.Status.PENDING.value, "awaiting": str(awaited)},
         after={"status": str(transaction.status), "resolved_as": _outcome_word(succeeded=succeeded)}
         | {"reason": reason, "evidence": evidence},
@@ -97,9 +98,10 @@ def resolve_operation(
     operation = operations.apply_answer(
         operation_id=operation_id, answer=RailAnswer(outcome=outcome), cause=Cause.STAFF, now=now
     )
-    _record(
-        transaction,
-        target=operation.pk,
+    audit.record(
+        action="unknown.resolved",
+        business=transaction.business,
+        target=str(operation.pk),
         before={"status": CardOperation.Status.PENDING.value, "kind": str(operation.kind)},
         after={"status": str(operation.status), "resolved_as": _outcome_word(succeeded=succeeded)}
         | {"reason": reason, "evidence": evidence},
@@ -148,23 +150,3 @@ def _failure_of(transaction: Transaction) -> Outcome:
 
 def _outcome_word(*, succeeded: bool) -> str:
     return "succeeded" if succeeded else "failed"
-
-
-def _record(
-    transaction: Transaction,
-    *,
-    target: UUID,
-    before: dict[str, str],
-    after: dict[str, str],
-    actor: Actor,
-    now: datetime,
-) -> None:
-    audit.record(
-        action="unknown.resolved",
-        actor=actor,
-        business=transaction.business,
-        target=str(target),
-        before=before,
-        after=after,
-        now=now,
-    )
