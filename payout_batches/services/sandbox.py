@@ -57,24 +57,24 @@ def _own(business: Business, reference: str) -> PayoutBatch:
     return batch
 
 
-def advance(batch: PayoutBatch, *, actor: Actor, clock: Callable[[], datetime] = database_now) -> PayoutBatch:
+def advance(batch: PayoutBatch, *, actor: Actor) -> PayoutBatch:
     """Check the accounts now, send a scheduled batch now, ask the business's server now, or end the wait for approval or money.
 
     One that waits for nothing stays as it is: the workers may have been faster.
     """
     if batch.status == Status.CHECKING:
-        _work(checks.check_due, batch, clock=clock)
+        _work(checks.check_due, batch)
     elif batch.status in WAITING:
-        _end_wait(batch, actor=actor, now=clock())
-        _work(sending.send_due, batch, clock=clock)
+        _end_wait(batch, actor=actor, now=database_now())
+        _work(sending.send_due, batch)
     return batch
 
 
-def _work(run: Callable[..., None], batch: PayoutBatch, *, clock: Callable[[], datetime]) -> None:
+def _work(run: Callable[..., None], batch: PayoutBatch) -> None:
     """Run the work of a batch, again while another process has it."""
     until = time.monotonic() + LONGEST
     while True:
-        run(clock=clock)
+        run(clock=database_now)
         batch.refresh_from_db()
         is_open = batch.status in {Status.CHECKING, Status.PROCESSING} and not batch.waits_for
         if not is_open or time.monotonic() > until:

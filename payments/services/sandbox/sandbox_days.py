@@ -59,28 +59,24 @@ DECISIONS: dict[DayState, tuple[Decision, ...]] = {
 }
 
 
-def close_day(
-    business: Business, to: DayState, *, actor: Actor, clock: Callable[[], datetime] = database_now
-) -> list[SettlementBatch]:
+def close_day(business: Business, to: DayState, *, actor: Actor) -> list[SettlementBatch]:
     """Put every successful payment without a batch into batches of its business day, and decide on these.
 
     Includes today and batches that a killed run has begun, and no other business. Releasing also takes the batches that wait
     at `pending`. Returns the batches. Payments of
     rejected batches can be settled again, so of simultaneous rejections only one finds any.
     """
-    made, closed_at = _close(business, to, actor=actor, clock=clock)
+    made, closed_at = _close(business, to, actor=actor)
     if made and to is DayState.REJECTED:
-        sandbox_turns.end(closed_at, clock=clock)
+        sandbox_turns.end(closed_at)
     return made
 
 
 @database.atomic
-def _close(
-    business: Business, to: DayState, *, actor: Actor, clock: Callable[[], datetime]
-) -> tuple[list[SettlementBatch], datetime]:
+def _close(business: Business, to: DayState, *, actor: Actor) -> tuple[list[SettlementBatch], datetime]:
     """Settle and decide in one transaction: payments are locked by all steps before any account is."""
     Business.objects.select_for_update(no_key=True).get(pk=business.pk)  # one call at a time
-    now = clock()
+    now = database_now()
     if sandbox_turns.is_taken(business, action=ACTION, target=DayState.REJECTED, now=now):
         return [], now
     waiting = _waiting(business) if to is DayState.RELEASED else []
@@ -88,7 +84,7 @@ def _close(
     for decide in DECISIONS[to]:
         made = [decide(batch, now) for batch in made]
         batch_transitions.finish_updates(SettlementBatch.objects.filter(pk__in=[batch.pk for batch in made]))
-    closed_at = clock()
+    closed_at = database_now()
     if made:
         audit.record(
             action=ACTION,

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -28,9 +27,7 @@ LONG_WAITS = 2
 _long_waits = threading.BoundedSemaphore(LONG_WAITS)
 
 
-def advance_event(
-    delivery: Delivery, *, actor: Actor, clock: Callable[[], datetime] = database_now
-) -> Delivery:
+def advance_event(delivery: Delivery, *, actor: Actor) -> Delivery:
     """Have the next attempt of a waiting delivery made now, and return the delivery as it is afterwards.
 
     A dispatcher makes the attempt. If it takes longer than `LONGEST_WAIT`, or than a turn while `LONG_WAITS` other
@@ -38,27 +35,25 @@ def advance_event(
 
     :raises InvalidState: no attempt is planned, one is in progress, or another call advances the event
     """
-    now = make_attempt_due(delivery, actor=actor, clock=clock)
+    now = make_attempt_due(delivery, actor=actor)
     is_long = _long_waits.acquire(blocking=False)
     try:
         wait = LONGEST_WAIT if is_long else sandbox_turns.TURN
-        found = _await_attempt(delivery.pk, due=now, wait=wait, clock=clock)
+        found = _await_attempt(delivery.pk, due=now, wait=wait)
     finally:
         if is_long:
             _long_waits.release()
-    sandbox_turns.end(now, clock=clock)
+    sandbox_turns.end(now)
     return found
 
 
 @database.atomic
-def make_attempt_due(
-    delivery: Delivery, *, actor: Actor, clock: Callable[[], datetime] = database_now
-) -> datetime:
+def make_attempt_due(delivery: Delivery, *, actor: Actor) -> datetime:
     """Make the next attempt of a waiting delivery due now, and return that time. The update locks the delivery.
 
     :raises InvalidState: no attempt is planned, one is in progress, or another call advances the event
     """
-    now = clock()
+    now = database_now()
     target = str(delivery.pk)
     if not webhooks.make_due_now(delivery.pk, now=now):
         state = "being sent" if delivery.state == Delivery.State.WAITING else delivery.state
@@ -83,12 +78,10 @@ def advanced_attempts(delivery: Delivery) -> frozenset[int]:
     return frozenset(entry["attempt"] for entry in entries.values_list("after", flat=True))
 
 
-def _await_attempt(
-    delivery_id: UUID, *, due: datetime, wait: timedelta, clock: Callable[[], datetime]
-) -> Delivery:
+def _await_attempt(delivery_id: UUID, *, due: datetime, wait: timedelta) -> Delivery:
     while True:
         found = Delivery.objects.select_related("business").get(pk=delivery_id)
         is_due = found.lease_token is not None or (found.next_attempt_at or due) <= due
-        if found.state != Delivery.State.WAITING or not is_due or clock() - due > wait:
+        if found.state != Delivery.State.WAITING or not is_due or database_now() - due > wait:
             return found
         time.sleep(PAUSE)

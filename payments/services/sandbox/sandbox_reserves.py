@@ -1,8 +1,5 @@
 """Return the reserve of a settlement in the sandbox now."""
 
-from collections.abc import Callable
-from datetime import datetime
-
 from django.db import transaction as database
 
 from kit.db.clock import database_now
@@ -15,14 +12,12 @@ NOTHING = "Nothing is held of this settlement until a date, or you owe more than
 
 
 @database.atomic
-def advance_reserve(
-    batch: SettlementBatch, *, actor: Actor, clock: Callable[[], datetime] = database_now
-) -> None:
+def advance_reserve(batch: SettlementBatch, *, actor: Actor) -> None:
     """Return what is held of a batch by its rate, as if its days were over.
 
     :raises InvalidState: nothing of it is held until a date, or the business owes
     """
-    now = clock()
+    now = database_now()
     if not reserves.return_now(batch, now=now):
         raise InvalidState(NOTHING)
     audit.record(

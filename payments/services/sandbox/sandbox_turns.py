@@ -6,9 +6,9 @@ answer never sees a refusal.
 """
 
 import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from kit.db.clock import database_now
 from merchants.models import AuditEntry, Business
 
 TURN = timedelta(seconds=1)
@@ -23,8 +23,8 @@ def is_taken(business: Business, *, action: str, target: str, now: datetime) -> 
     return entries.filter(at__gt=now - TURN).exists()
 
 
-def end(began_at: datetime, *, clock: Callable[[], datetime]) -> None:
+def end(began_at: datetime) -> None:
     """Wait until a turn has ended. Call it outside a database transaction."""
-    left = began_at + TURN - clock()
+    left = began_at + TURN - database_now()
     if left > timedelta(0):
         time.sleep(left.total_seconds())

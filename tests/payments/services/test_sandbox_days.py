@@ -203,7 +203,7 @@ def test_of_fifty_simultaneous_calls_one_settles(api, other_api, state, monkeypa
     """Fails without the lock of the business, and, for rejected batches, without turns."""
     monkeypatch.setattr(rate_limits, "SANDBOX_CALLS", 50)
     monkeypatch.setattr(sandbox_turns, "TURN", timedelta(hours=1))
-    monkeypatch.setattr(sandbox_turns, "end", lambda began_at, *, clock: None)
+    monkeypatch.setattr(sandbox_turns, "end", lambda began_at: None)
     pay(api), pay(api), pay(other_api)
 
     with racers(10) as line:
