@@ -202,7 +202,8 @@ def _update(dispute: Dispute, reported: ReportedCase, *, now: datetime) -> list[
     if dispute.status not in OPEN:
         if reported.status in OPEN or _agrees(dispute, reported):
             return []
-        raise Unmatched(Why.CONTRADICTION, f"It ended as {dispute.status} here.")
+        returned = money(dispute.outcome_amount or 0, dispute.currency)
+        raise Unmatched(Why.CONTRADICTION, f"It ended as {dispute.status} here, and {returned} came back.")
     if reported.status not in OPEN:
         return [_close(dispute, reported, now=now)]
     if reported.network_due_at not in (None, dispute.network_due_at):
@@ -216,16 +217,29 @@ def _update(dispute: Dispute, reported: ReportedCase, *, now: datetime) -> list[
 
 
 def _close(dispute: Dispute, reported: ReportedCase, *, now: datetime) -> Moved:
-    returned = dispute.amount if reported.status in FOR_THE_BUSINESS else 0
-    if reported.outcome_amount is not None:
-        returned = min(reported.outcome_amount, dispute.amount)
     # An answered dispute was neither conceded here nor left to expire, whatever the acquirer calls its loss.
     is_lost = dispute.status == Status.UNDER_REVIEW and reported.status in {Status.ACCEPTED, Status.EXPIRED}
-    return moves.close(dispute, Status.LOST if is_lost else reported.status, outcome_amount=returned, now=now)
+    status = Status.LOST if is_lost else reported.status
+    return moves.close(dispute, status, outcome_amount=_returned(dispute, reported), now=now)
 
 
 def _agrees(dispute: Dispute, reported: ReportedCase) -> bool:
-    return (dispute.status in FOR_THE_BUSINESS) == (reported.status in FOR_THE_BUSINESS)
+    """Return whether a final report says how a dispute ended, also of the amount, as far as it tells one."""
+    if (dispute.status in FOR_THE_BUSINESS) != (reported.status in FOR_THE_BUSINESS):
+        return False
+    # A case that expired there was lost as a whole: no concession of a part has arrived.
+    is_told = reported.outcome_amount is not None or (dispute.status, reported.status) == (
+        Status.ACCEPTED,
+        Status.EXPIRED,
+    )
+    return not is_told or not dispute.moves_money or _returned(dispute, reported) == dispute.outcome_amount
+
+
+def _returned(dispute: Dispute, reported: ReportedCase) -> int:
+    """Return what comes back to the business by a final report."""
+    if reported.outcome_amount is not None:
+        return min(reported.outcome_amount, dispute.amount)
+    return dispute.amount if reported.status in FOR_THE_BUSINESS else 0
 
 
 def _store(
@@ -250,8 +264,7 @@ def _store_unmatched(
     report.why, report.detail = problem.why, problem.detail
     if problem.why == Why.CONTRADICTION:
         report.dispute = case_of(reported).get(stage=reported.stage)
-        if reported.status in FOR_THE_BUSINESS:
-            report.amount_in_suspense = _given_back(report.dispute, reported)
+        report.amount_in_suspense = _given_back(report.dispute, reported)
     if not insert_if_absent(report):
         return DisputeReport.objects.get(digest=mark)
     if report.amount_in_suspense:
@@ -261,10 +274,10 @@ def _store_unmatched(
 
 def _given_back(dispute: Dispute, reported: ReportedCase) -> int:
     """Return what the acquirer gives back of what was booked as lost."""
-    reported_amount = dispute.amount if reported.outcome_amount is None else reported.outcome_amount
     suspended = dispute.reports.filter(why=Why.CONTRADICTION, settled_at=None)
     already = sum(suspended.values_list("amount_in_suspense", flat=True))
-    return max(0, min(reported_amount, dispute.amount_lost) - already)
+    returned = _returned(dispute, reported) - (dispute.outcome_amount or 0)
+    return max(0, min(returned, dispute.amount_lost) - already)
 
 
 def _new(reported: ReportedCase, mark: str, *, now: datetime) -> DisputeReport:

@@ -116,6 +116,21 @@ class TestCase:
         kinds = Dispute.objects.get().steps.values_list("kind", flat=True)
         assert sorted(kinds) == ["closed", "opened"]
 
+    @pytest.mark.usefixtures("dispute")
+    def test_that_expired_here_and_was_conceded_in_part_there_is_for_staff(self, desk):
+        """The rest was never taken, so the business must not lose it unseen."""
+        Dispute.objects.update(respond_by=timezone.now())
+        call_command("expire_due")
+        desk.case().amount = 20_000
+        desk.decide("merchant-accepted")
+
+        desk.deliver()
+        desk.look_again()
+
+        assert state() == [("chargeback", "expired")]
+        report = DisputeReport.objects.exclude(why="").get()
+        assert (report.why, report.amount_in_suspense) == ("contradiction", AMOUNT - 20_000)
+
     def test_repeated_webhooks_change_nothing(self, desk):
         desk.open()
         desk.deliver()

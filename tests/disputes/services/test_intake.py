@@ -300,6 +300,38 @@ class TestUnmatched:
         assert (again.why, again.amount_in_suspense) == ("contradiction", 0)
         assert statuses(payment) == [("chargeback", "lost")]
 
+    @pytest.mark.parametrize(
+        ("ended", "later", "suspended"),
+        [
+            ({"status": Status.WON}, {"status": Status.WON, "outcome_amount": 30_000}, 0),
+            (
+                {"status": Status.WON, "outcome_amount": 20_000},
+                {"status": Status.WON, "outcome_amount": 30_000},
+                10_000,
+            ),
+            ({"status": Status.LOST}, {"status": Status.ACCEPTED, "outcome_amount": 30_000}, 30_000),
+            ({"status": Status.ACCEPTED, "outcome_amount": 30_000}, {"status": Status.EXPIRED}, 0),
+            ({"status": Status.ACCEPTED, "outcome_amount": 30_000}, {"status": Status.WON}, 20_000),
+        ],
+    )
+    def test_is_what_ends_with_another_amount(self, api, ended, later, suspended):
+        payment = payment_of(api)
+        disputed(payment)
+        take(payment, **ended)
+
+        report = take(payment, **later)
+
+        assert (report.why, report.amount_in_suspense) == ("contradiction", suspended)
+        assert statuses(payment) == [("chargeback", ended["status"])]
+
+    def test_is_no_end_with_the_same_amount_or_none(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+        take(payment, status=Status.ACCEPTED, outcome_amount=30_000)
+
+        assert take(payment, status=Status.ACCEPTED).why == ""
+        assert take(payment, status=Status.LOST, outcome_amount=30_000).why == ""
+
 
 class TestSettlement:
     def test_nets_disputes(self, api, settings):
