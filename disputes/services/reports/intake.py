@@ -48,7 +48,7 @@ def take(reported: ReportedCase, *, now: datetime) -> DisputeReport:
             return report
         dispute, moved = _apply(reported, transaction, now=now)
     except Unmatched as problem:
-        return _store_unmatched(reported, mark, problem, now=now)
+        return _store_unmatched(reported, mark, report, problem, now=now)
     stored = _store(reported, mark, report, dispute, now=now)
     moves.book(moved)
     return stored
@@ -257,19 +257,31 @@ def _store(
 
 
 def _store_unmatched(
-    reported: ReportedCase, mark: str, problem: Unmatched, *, now: datetime
+    reported: ReportedCase,
+    mark: str,
+    report: DisputeReport | None,
+    problem: Unmatched,
+    *,
+    now: datetime,
 ) -> DisputeReport:
-    """Store a report that belongs to no dispute, once. A contradiction's money goes to suspense."""
-    report = _new(reported, mark, now=now)
-    report.why, report.detail = problem.why, problem.detail
+    """Store a report that belongs to no dispute, once. A contradiction's money goes to suspense.
+
+    One that is stored becomes a contradiction if its case was matched and has ended meanwhile. Only a locked one can.
+    """
+    if report is not None and problem.why != Why.CONTRADICTION:
+        return report
+    found = report or _new(reported, mark, now=now)
+    found.why, found.detail = problem.why, problem.detail
     if problem.why == Why.CONTRADICTION:
-        report.dispute = case_of(reported).get(stage=reported.stage)
-        report.amount_in_suspense = _given_back(report.dispute, reported)
-    if not insert_if_absent(report):
+        found.dispute = case_of(reported).get(stage=reported.stage)
+        found.amount_in_suspense = _given_back(found.dispute, reported)
+    if report is not None:
+        report.save(update_fields=["why", "detail", "dispute", "amount_in_suspense"])
+    elif not insert_if_absent(found):
         return DisputeReport.objects.get(digest=mark)
-    if report.amount_in_suspense:
-        ledger.book(ledger_entries.contradiction_in(report, now=now))
-    return report
+    if found.amount_in_suspense:
+        ledger.book(ledger_entries.contradiction_in(found, now=now))
+    return found
 
 
 def _given_back(dispute: Dispute, reported: ReportedCase) -> int:

@@ -332,6 +332,20 @@ class TestUnmatched:
         assert take(payment, status=Status.ACCEPTED).why == ""
         assert take(payment, status=Status.LOST, outcome_amount=30_000).why == ""
 
+    def test_becomes_a_contradiction_if_its_case_was_matched_and_ended_meanwhile(self, api):
+        payment, moment = payment_of(api), timezone.now() + timedelta(days=3)
+        unknown = {"rrn": "9" * 12, "status": Status.WON, "respond_by": moment}
+        assert take(payment, **unknown).why == "no_payment"
+        disputed(payment)
+        take(payment, status=Status.EXPIRED)
+
+        report = take(payment, **unknown)
+
+        assert (report.why, report.amount_in_suspense) == ("contradiction", AMOUNT)
+        assert report.dispute == Dispute.objects.get()
+        assert take(payment, **unknown) == report
+        assert DisputeReport.objects.unmatched().count() == 1
+
 
 class TestSettlement:
     def test_nets_disputes(self, api, settings):
