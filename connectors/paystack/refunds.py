@@ -56,7 +56,9 @@ def send(
         if _is_sent_later(operation, refused):
             return RailAnswer(outcome=outcomes.PROCESSING)
     else:
-        return _answer(operation, client.own(answer.data))
+        made = _answer(operation, client.own(answer.data))
+        if not _is_failed(made):
+            return made
     # Nothing says that this is the answer to the first request: a network may deliver one twice.
     listed = of_transaction(client, transaction_id(), until=until)
     return _found(operation, listed) or RailAnswer(outcome=outcomes.NOTHING_CHARGED)
@@ -76,7 +78,11 @@ def query(
             found = client.get(path, endpoint="/refund/{id}", until=until).data
         except Refused:
             raise AnswerLost from None
-        return _answer(operation, client.own(found))
+        answer = _answer(operation, client.own(found))
+        if not _is_failed(answer) or not transaction_id:
+            return answer
+        # A request that was delivered twice has made two, of which the other one may be paid.
+        return _found(operation, of_transaction(client, transaction_id, until=until)) or answer
     listed = of_transaction(client, transaction_id, until=until)
     has_ours = any(_is_ours(operation, each) for each in listed)
     if not has_ours and (operation.must_wait or any(is_open(each) for each in listed)):
@@ -158,6 +164,10 @@ def _answer(operation: OperationOrder, refund: Document) -> RailAnswer:
     return RailAnswer(outcome=outcomes.PROCESSING, acquirer_reference=number, attention=attention)
 
 
+def _is_failed(answer: RailAnswer) -> bool:
+    return not answer.outcome.is_success and not answer.outcome.is_pending
+
+
 def _is_sent_later(operation: OperationOrder, refused: Refused) -> bool:
     """Return whether a refusal is about another refund or our balance, so that the refund is sent again."""
     log.warning("Paystack refuses a refund", id=str(operation.id), code=refused.code, message=refused.message)
@@ -173,7 +183,7 @@ def _found(operation: OperationOrder, listed: list[Document]) -> RailAnswer | No
     if sum(each.get("status") != FAILED for each in ours) > 1:
         log.error("refund paid twice", id=str(operation.id), refunds=[each.get("id") for each in ours])
     if ours:
-        return _answer(operation, ours[0])
+        return _answer(operation, min(ours, key=lambda each: each.get("status") == FAILED))
     if any(_may_be(operation, each) for each in listed):
         log.error("a refund of this amount has no note of ours: compare it at Paystack", id=str(operation.id))
         raise AnswerLost

@@ -240,6 +240,21 @@ class TestARefund:
         assert paid.payment.amount_refunded == AMOUNT
         assert paid.charged() == 0
 
+    @pytest.mark.parametrize("ends", [("processed", "failed"), ("failed", "processed")])
+    @pytest.mark.parametrize("is_known", [True, False])
+    def test_that_is_delivered_twice_and_fails_once_is_paid(self, paid, ends, is_known):
+        paid.paystack.command(script={"refund": [f"pending 1 {end}" for end in ends]})
+        paid.paystack.plan("POST /refund: repeat")
+
+        self.refund(paid, "one", 20_000)
+        if not is_known:
+            CardOperation.objects.update(acquirer_reference="")
+        paid.let_pass(1, 1, 1)
+
+        assert paid.charged() == AMOUNT - 20_000
+        paid.payment.refresh_from_db()
+        assert paid.payment.amount_refunded == 20_000
+
     def test_that_is_paid_twice_alarms_staff(self, paid, caplog):
         paid.paystack.plan("POST /refund: repeat")
         self.refund(paid, "one", 20_000)
