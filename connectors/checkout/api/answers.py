@@ -85,11 +85,14 @@ def accepted(document: Document) -> RailAnswer:
 
 
 def of_operation(operation: OperationOrder, actions: list[Document]) -> RailAnswer | None:
-    """Return the outcome of a capture, void or refund of ours, or None if no action is it."""
+    """Return the outcome of a capture, void or refund of ours, or None if no action is it.
+
+    A request that arrived late has an action beside that of its repeat. It is declined only if both are.
+    """
     several = [action for action in actions if _is_of(operation, action)]
     if not several:
         return None
-    found = several[0]
+    found = min(several, key=_by_approval)
     if [each.get("approved") for each in several].count(True) > 1:  # a refund can't be taken back
         log.error("operation carried out twice", id=str(operation.id), kind=operation.kind)
     amount, approved = found.get("amount"), found.get("approved")
@@ -102,6 +105,11 @@ def of_operation(operation: OperationOrder, actions: list[Document]) -> RailAnsw
         acquirer_reference=accepted({"action_id": found.get("id")}).acquirer_reference,
         acquirer_transaction_id=_text(processing, "acquirer_transaction_id", length=64),
     )
+
+
+def _by_approval(action: Document) -> tuple[bool, bool]:
+    """Sort actions that are approved first, and declined ones last."""
+    return action.get("approved") is not True, action.get("approved") is False
 
 
 def is_captured_after(moment: datetime, actions: list[Document]) -> bool:

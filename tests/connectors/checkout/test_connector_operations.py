@@ -191,6 +191,39 @@ class TestCapture:
             answers.of_operation(asked, [action])
 
 
+class TestOperationInTwoActions:
+    """A request that arrives late may be carried out beside its repeat."""
+
+    @pytest.mark.parametrize("kind", ["capture", "void", "refund"])
+    @pytest.mark.parametrize(
+        ("approved", "state"),
+        [
+            ((False, True), "success"),
+            ((True, False), "success"),
+            ((False, None), "pending"),
+            ((None, False), "pending"),
+            ((False, False), "failed"),
+        ],
+    )
+    def test_is_declined_only_if_both_are(self, kind, approved, state):
+        asked = replace(operation(kind, 4_000), acquirer_reference="act_0")
+        actions = [
+            {
+                "id": f"act_{place}",
+                "type": kind.title(),
+                "reference": reference_of(asked.id),
+                "approved": each,
+                "amount": 4_000,
+            }
+            for place, each in enumerate(approved)
+        ]
+
+        outcome = answers.of_operation(asked, actions).outcome
+
+        told = {"success": outcome.is_success, "pending": outcome.is_pending}
+        assert told == {name: name == state for name in told}
+
+
 class TestVoid:
     def test_of_an_authorisation_that_has_expired_there_is_done(self, acquirer, simulator, authorise):
         made = authorise("void")
