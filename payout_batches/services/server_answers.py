@@ -53,4 +53,7 @@ def _decide(answer: Answer, *, now: datetime) -> None:
 
 def _fail(batch: PayoutBatch, why: str, *, now: datetime) -> None:
     fail_unsent(batch, f"{REJECTED}: {why}")
+    if batch.status == PayoutBatch.Status.SCHEDULED:  # it has nothing to wait for any more
+        batch.status, batch.started_at = PayoutBatch.Status.PROCESSING, now
+        batch.save(update_fields=["status", "started_at"])
     end_if_final(batch, now=now)

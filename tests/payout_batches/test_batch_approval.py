@@ -1,5 +1,7 @@
 """What a batch waits for before it is sent: approval by other members, the business's server, limits and freezes."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import transaction as database
 from django.utils import timezone
@@ -17,6 +19,8 @@ from tests import orders
 from tests.batches import checked_batch
 from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory, UserFactory
+from tests.webhooks.rows import make_endpoint
+from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
 
@@ -211,6 +215,25 @@ def test_says_that_the_server_rejected_it(business, monkeypatch, decision):
         Decision.NONE: "20092 Payout rejected: your server did not approve it. The server answered 500.",
     }[decision]
     assert {each.problem for each in made.items.all()} == {problem}
+
+
+def test_that_the_server_rejected_ends_before_its_time(business, monkeypatch):
+    controls(business, server_url="http://127.0.0.1:9/ask")
+    monkeypatch.setattr(
+        server_answers.server_questions,
+        "ask",
+        lambda found: [Answer(each.id, Decision.DENY, "") for each in found],
+    )
+    make_endpoint(business=business, events=["payout_batch"])
+    made = checked_batch(business)
+    batches.schedule(made.pk, timezone.now() + timedelta(days=1), **acting())
+    batches.approve(made.pk, **acting())
+
+    sending.send_due()
+
+    made.refresh_from_db()
+    assert (made.status, made.finished_at is not None) == ("completed", True)
+    assert [each.event for each in Delivery.objects.all()] == ["batch.completed"]
 
 
 def test_server_is_not_asked_about_a_cancelled_batch(business, monkeypatch):
