@@ -74,11 +74,26 @@ def amount_of(text: str, currency: str, *, decimal: str = ".") -> int:
     plain = text.strip().replace("\u2212", "-")
     is_negative = plain.startswith("-") or plain.endswith("-")
     grouping = "," if decimal == "." else "."
-    digits = plain.strip("+-").translate(_GROUPS).replace(grouping, "").replace(decimal, ".")
-    if not _NUMBER.fullmatch(digits):
+    digits = plain.strip("+-").translate(_GROUPS)
+    whole, _, decimals = digits.partition(decimal)
+    is_grouped = _is_grouped(whole.split(grouping)) and grouping not in decimals
+    digits = digits.replace(grouping, "").replace(decimal, ".")
+    if not is_grouped or not _NUMBER.fullmatch(digits):
         raise InvalidAmount(f"{text[:30]!r} is not an amount")
     amount = minor_units(Decimal(digits), currency)
     return -amount if is_negative else amount
+
+
+def _is_grouped(groups: list[str]) -> bool:
+    """Return whether digits are grouped as numbers are, the last three together. Else the mark is a decimal separator.
+
+    >>> _is_grouped(["1234"]), _is_grouped(["1", "50", "000"]), _is_grouped(["1", "50"])
+    (True, True, False)
+    """
+    first, *others = groups
+    if not others:
+        return True
+    return 0 < len(first) <= 3 and len(others[-1]) == 3 and all(len(each) in (2, 3) for each in others)  # noqa: PLR2004
 
 
 def minor_units(major: Decimal, currency: str) -> int:
