@@ -129,7 +129,7 @@ def _lines(
     """Return the lines, their balances, and which accounts and currencies they name, with a line of each."""
     lines: list[ParsedLine] = []
     balances: list[int] = []
-    fees = 0
+    fees: dict[bool, list[int]] = {True: [], False: []}  # of amounts that came in, and of the others
     named: dict[str, dict[str, int]] = {"account": {}, "currency": {}}
     for row in _rows(
         file, account.csv_mapping
@@ -138,15 +138,26 @@ def _lines(
         if "balance" in row.cells:
             balances.append(_balance(row, account))
         if row.cells.get("fee"):
-            fees += abs(_read(row, "fee", account))
+            fees[lines[-1].amount > 0].append(_read(row, "fee", account))
         for name, found in named.items():
             found.setdefault(row.cells.get(name, ""), row.number)
-    if fees:
+    if kept := _kept(fees[True], fees[False]):
         day = max(line.booked_on for line in lines)
         lines.append(
-            ParsedLine(place="the fees", booked_on=day, amount=-fees, order=None, kind=FEE, text="All fees")
+            ParsedLine(place="the fees", booked_on=day, amount=-kept, order=None, kind=FEE, text="All fees")
         )
     return lines, balances, named
+
+
+def _kept(of_payments: Sequence[int], of_others: Sequence[int]) -> int:
+    """Return what an acquirer kept, less what it gave back with refunds.
+
+    Some write what they keep with a minus sign. The fees of payments say so. Without them, all are taken for costs.
+    """
+    if not any(of_payments):
+        return sum(abs(each) for each in of_others)
+    total = sum(of_payments)
+    return (total + sum(of_others)) * (-1 if total < 0 else 1)
 
 
 def _rows(file: BinaryIO, mapping: Mapping[str, str]) -> Iterator[_Row]:

@@ -15,6 +15,7 @@ from payments.services.reconciliation import breaks
 from payments.services.reconciliation.arrivals import arrived
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
 from tests.disputed import payment_of
+from tests.refunds import refund
 
 pytestmark = pytest.mark.django_db
 
@@ -290,6 +291,20 @@ class TestStatementsOfAcquirers:
 
         assert kinds(kind="settlement") == [("settlement", 49_250)]
         assert arrived([paid.pk]) == {paid.pk}
+
+    @pytest.mark.parametrize("sign", ["", "-"], ids=["kept", "deducted"])
+    def test_fee_that_is_given_back_with_a_refund_is_no_cost(self, api, friday, tmp_path, sign):
+        (paid,) = pay(api, 50_000)
+        refund(api, paid.reference, amount=20_000)
+        columns = {"date": "Date", "amount": "Amount", "reference": "RRN", "fee": "Fee", "settled": "sum"}
+        bank_account(csv_mapping=columns, connector_account=paid.account, **OF_ACQUIRER)
+        kept, back = f"{sign}7.50", f"{'' if sign else '-'}3.00"
+        rows = [(paid.retrieval_reference_number, "500.00", kept), ("REFUND", "-200.00", back)]
+        file = "Date,RRN,Amount,Fee\n" + "".join(f"2026-01-09,{','.join(row)}\n" for row in rows)
+
+        import_statement(tmp_path, file, account="acquirer")
+
+        assert dict(kinds()) == {"payment": 50_000, "card_refund": -20_000, "cost": -450, "paid_out": -29_550}
 
     @pytest.mark.parametrize(("days", "found"), [(4, []), (5, [("missing", 0, 50_000)])])
     def test_payment_is_missing_after_two_business_days(self, api, friday, days, found):
