@@ -94,8 +94,8 @@ class HttpBank:
             return _answer(answer)
         if order.may_be_repeated:
             return self.send(order)
-        # The bank either executed and deleted it, or never received it. Staff have to find out.
-        log.error("old transfer not found at the bank", id=str(order.id))
+        # Payouts are frozen, or it is old: the bank either executed and deleted it, or never received it. Staff have to find out.
+        log.error("transfer not found at the bank, and not sent again", id=str(order.id))
         return RailAnswer(outcome=outcomes.PROCESSING)
 
     def account_name(self, *, account_number: str, nip_code: str, given_name: str = "") -> str | None:

@@ -246,7 +246,7 @@ class PayoutOrder:
     acquirer_reference: str = ""  # the provider's own identifier, once it was told
     must_wait: bool = False  # as in OperationOrder
     created_at: datetime | None = None
-    # False for an order so old that the bank may have deleted it. `query` must not send it again.
+    # False for an order so old that the bank may have deleted it, or of frozen payouts. `query` must not send it again.
     may_be_repeated: bool = True
     # The end of the sender's lease. A process that was suspended must not send the order later.
     send_by: datetime | None = None

@@ -347,7 +347,9 @@ def _query_call(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
 
 
 def _bank_query(subject: Unanswered, *, now: datetime) -> Callable[[], Any]:
-    bank, may_repeat = bank_finder(subject), now - subject.first_sent_at < retry_window()
+    # A bank that sends again itself what it doesn't have must not do so while payouts are frozen.
+    is_kept = now - subject.first_sent_at < retry_window()
+    bank, may_repeat = bank_finder(subject), is_kept and not is_frozen(subject)
     transfer = _transfer_order(subject, may_be_repeated=may_repeat)
     return lambda: bank().query(transfer)
 

@@ -19,11 +19,13 @@ from django.utils import timezone
 
 from kit.connectors import http_client
 from kit.connectors.http_client import NoAnswer
+from merchants.people.audit import Actor
 from payments.models import Transaction
 from payments.rails import RailUnavailable, http_bank
 from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.rails.signed_calls import Peer, SignedCaller
 from payments.services.payouts import name_enquiries
+from payments.services.payouts.controls import payout_freezes
 from tests import orders
 from tests.simulators import made_bank, plan, short_bank_timeout
 
@@ -141,6 +143,30 @@ class TestPayout:
     def test_that_never_arrived_is_resent_within_the_banks_retention(self, api, bank):
         plan(bank, "lose_and_cut")
         payout = pay_out(api)
+
+        requery_all()
+
+        assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
+
+    def test_that_never_arrived_waits_while_payouts_are_frozen(self, api, ada, bank):
+        plan(bank, "lose_and_cut")
+        payout = pay_out(api)
+        staff = Actor(name="ops@sluice.example")
+        payout_freezes.freeze(ada.business, reason="Stolen key", actor=staff, now=timezone.now())
+
+        requery_all()
+        frozen = again(api, payout)["status"], paid(bank, payout)
+        payout_freezes.lift(ada.business, reason="Revoked", actor=staff, now=timezone.now())
+        requery_all()
+
+        assert frozen == ("pending", 0)
+        assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
+
+    def test_that_has_arrived_gets_its_outcome_while_payouts_are_frozen(self, api, ada, bank):
+        plan(bank, "cut")
+        payout = pay_out(api)
+        staff = Actor(name="ops@sluice.example")
+        payout_freezes.freeze(ada.business, reason="Stolen key", actor=staff, now=timezone.now())
 
         requery_all()
 
