@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import cast
 
 import structlog
-from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from disputes import rails
 from disputes.models import CaseQuery, Dispute
@@ -13,12 +14,13 @@ from disputes.rails.protocol import Case, DisputeRail, NoSuchCase, UnreadableCas
 from disputes.services.rails import case_queries
 from disputes.services.reports import intake
 from disputes.services.reports.reports import ReportedCase
-from kit.connectors.connectors import RailUnavailable
+from kit.connectors.connectors import RailUnavailable, make
 from kit.db.clock import database_now
 from kit.text.exception_summaries import summary_of
-from payments.rails import configured_acquirer
-from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
+from payments.rails import ACQUIRERS
+from payments.rails.protocol import AnswerLost, CardAcquirer, RailBlocked, RateLimited
 from payments.rules.words.dispute_words import OPEN
+from payments.services.rails import rail_choices
 
 log = structlog.get_logger("sluice.disputes")
 
@@ -28,7 +30,7 @@ NOT_ANSWERED = (AnswerLost, RateLimited, RailBlocked, RailUnavailable)
 
 def query_due(*, clock: Callable[[], datetime] = database_now) -> int:
     """Query what is due, and return the number of queries."""
-    _list_cases_of_acquirer(now=clock())
+    _list_cases_of_acquirers(now=clock())
     made = 0
     while made < MOST_QUERIES and (query := case_queries.lease_next(now=clock())):
         _query(query, clock=clock)
@@ -36,16 +38,21 @@ def query_due(*, clock: Callable[[], datetime] = database_now) -> int:
     return made
 
 
-def _list_cases_of_acquirer(*, now: datetime) -> None:
-    """Have the open cases of the configured acquirer listed. Those of an earlier one are listed as long as it is configured."""
-    name = settings.CARD_ACQUIRER
-    if not rails.is_queried(name) or CaseQuery.objects.filter(connector=name, case_number="").exists():
-        return
+def _list_cases_of_acquirers(*, now: datetime) -> None:
+    """Have the open cases of the acquirers listed that businesses use. Those of earlier ones are listed as long as they are configured."""
+    for name in sorted(filter(rails.is_queried, rail_choices.acquirers_in_use())):
+        account = _account_at(name)
+        listing = CaseQuery.objects.filter(connector=name, account=account, case_number="")
+        if account and not listing.exists():
+            case_queries.start_listing(connector=name, account=account, now=now)
+
+
+def _account_at(name: str) -> str:
+    """Return the account that an acquirer is configured for, or an empty string. This is asked every second, so nothing is logged."""
     try:
-        account = configured_acquirer(name).account
-    except RailUnavailable:
-        return
-    case_queries.start_listing(connector=name, account=account, now=now)
+        return cast("CardAcquirer", make(ACQUIRERS[name], protocol=CardAcquirer)).account
+    except ImproperlyConfigured:
+        return ""
 
 
 def _query(query: CaseQuery, *, clock: Callable[[], datetime]) -> None:

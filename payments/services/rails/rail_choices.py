@@ -52,6 +52,11 @@ def configured_acquirer_for(business: Business) -> CardAcquirer:
     return rails.configured_acquirer(_acquirer_name(business.pk))
 
 
+def acquirers_in_use() -> set[str]:
+    """Return the names of the acquirers for new card payments of any business."""
+    return {settings.CARD_ACQUIRER, *(choice.card_acquirer for choice in cached_choices().values())} - {""}
+
+
 def acquirer_of(transaction: Transaction) -> CardAcquirer:
     """Return the acquirer that a card transaction was sent to.
 

@@ -9,10 +9,13 @@ from django.utils import timezone
 
 from connectors.paystack.api.client import PaystackClient
 from connectors.paystack.disputes import PaystackDisputes
-from disputes.models import AnswerSending, Dispute, DisputeReport
+from disputes.models import AnswerSending, CaseQuery, Dispute, DisputeReport
 from disputes.rails.protocol import NoSuchCase, UnreadableCase
 from disputes.services.rails import cases
 from kit.connectors.http_client import HttpAnswer
+from merchants.people.audit import Actor
+from payments.models import RailChoice
+from payments.services.rails import rail_choices
 from tests.connectors.paystack import documents
 from tests.connectors.paystack.connected import paystack_connected
 from tests.connectors.paystack.desk import Desk
@@ -86,6 +89,29 @@ class TestCase:
         assert abs(dispute.respond_by - desk.case().due_at) < timedelta(seconds=1)
 
     def test_is_found_without_any_webhook(self, desk):
+        desk.open()
+        cases.query_due()
+
+        desk.look_again()
+
+        assert state() == [("chargeback", "needs_response")]
+
+    def test_is_found_at_the_acquirer_that_a_business_has_chosen(self, desk, settings):
+        rail_choices.choose(
+            RailChoice(business=desk.payment.business, card_acquirer="paystack"),
+            actor=Actor(name="test"),
+            now=timezone.now(),
+        )
+        settings.CARD_ACQUIRER = "sandbox"
+        desk.open()
+        cases.query_due()
+
+        desk.look_again()
+
+        assert state() == [("chargeback", "needs_response")]
+
+    def test_is_found_after_another_account_was_configured(self, desk):
+        CaseQuery.objects.create(connector="paystack", account="paystack:1", next_at=timezone.now())
         desk.open()
         cases.query_due()
 
