@@ -191,7 +191,10 @@ def _open(
     # Before the ledger accounts, which the amount depends on.
     PayoutControls.objects.select_for_update().filter(business=account.business_id).first()
     rule = fee_rules.snapshot_or_free(account.business, Flow.SETTLEMENT, account.currency)
-    amount = _amount_now(account, rule)
+    amount = min(_amount_now(account, rule), bank.capabilities.maximum_amount or MAX_AMOUNT)
+    why_not = bank.capabilities.unsupported(account.currency, amount) if amount else {}
+    if why_not:  # such as less than the bank sends
+        raise NothingToPay(next(iter(why_not.values())))
     if not amount or (trigger == Trigger.SCHEDULE and amount < account.minimum):
         raise NothingToPay
     paid = _batches_of(account, amount)

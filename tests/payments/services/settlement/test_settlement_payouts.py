@@ -125,6 +125,20 @@ class TestSchedule:
 
         assert pay() == 0
 
+    def test_waits_for_what_the_bank_can_send(self, business, settings):
+        settings.PAYOUT_BANK = "tests.rails.LimitedBank"  # from NGN 100
+        account = settlement_account(business)
+        first = released(business, amount=10_000)
+
+        with pytest.raises(NothingToPay, match="smallest amount"):
+            settlement_payouts.pay_now(account, actor=OWNER)
+        assert (pay(), wallet(business)) == (0, 9_850)
+        second = released(business, amount=10_000)
+
+        assert pay() == 1
+        assert last_payout(business).payout.amount == 19_700
+        assert reference_of(first) == reference_of(second) != ""
+
     def test_leaves_what_stays_and_waits_for_the_minimum(self, business):
         account = settlement_account(business, stays=50_000, minimum=48_501)
         released(business)
