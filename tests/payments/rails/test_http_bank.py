@@ -26,6 +26,7 @@ from payments.rails.protocol import AnswerLost, PayoutOrder
 from payments.rails.signed_calls import Peer, SignedCaller
 from payments.services.payouts import name_enquiries
 from payments.services.payouts.controls import payout_freezes
+from payments.services.rails import requery
 from tests import orders
 from tests.simulators import made_bank, plan, short_bank_timeout
 
@@ -160,6 +161,20 @@ class TestPayout:
         requery_all()
 
         assert frozen == ("pending", 0)
+        assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
+
+    def test_that_waited_for_the_end_of_a_freeze_is_sent_at_once_then(self, api, ada, bank):
+        plan(bank, "lose_and_cut")
+        payout = pay_out(api)
+        staff = Actor(name="ops@sluice.example")
+        payout_freezes.freeze(ada.business, reason="Stolen key", actor=staff, now=timezone.now())
+        for _ in range(3):
+            requery_all()
+        assert Transaction.objects.get().next_query_at > timezone.now() + timedelta(minutes=5)
+
+        payout_freezes.lift(ada.business, reason="Revoked", actor=staff, now=timezone.now())
+        list(requery.requery_due())
+
         assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
 
     def test_that_has_arrived_gets_its_outcome_while_payouts_are_frozen(self, api, ada, bank):

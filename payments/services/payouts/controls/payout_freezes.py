@@ -12,6 +12,7 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import CardOperation, InvalidState, PayoutApproval, PayoutControls, Transaction
+from payments.services.rails.rail_queries import rail_outages
 
 
 class PayoutsFrozen(Problem):
@@ -93,7 +94,7 @@ def _require_frozen(controls: PayoutControls | None) -> tuple[PayoutControls, da
 
 @database.atomic
 def lift(business: Business, *, reason: str, actor: Actor, now: datetime) -> None:
-    """Lift the freeze. Approvals that waited have as much time left as when it began.
+    """Lift the freeze. Approvals that waited have as much time left as when it began. What wasn't sent yet is due.
 
     :raises InvalidState: the payouts aren't frozen, or the business is closed
     """
@@ -103,6 +104,10 @@ def lift(business: Business, *, reason: str, actor: Actor, now: datetime) -> Non
     controls.save(update_fields=["frozen_at", "freeze_reason"])
     waiting = PayoutApproval.objects.filter(business=business, state=PayoutApproval.State.WAITING)
     waiting.filter(created_at__lte=frozen_at).update(expires_at=F("expires_at") + (now - frozen_at))
+    unsent = Transaction.objects.unanswered().filter(
+        business=business, request_type=Transaction.RequestType.PAYOUT
+    )
+    rail_outages.bring_forward(unsent, now=now)
     audit.record(
         action="payouts.unfrozen",
         actor=actor,
