@@ -6,9 +6,11 @@ the changes. Only an account's oldest unanswered message is leased. Time is the 
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction as database
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Least
 
 from virtual_accounts.models import ProviderMessage, VirtualAccount
 
@@ -64,12 +66,19 @@ def ask(
     now: datetime,
     kind: ProviderMessage.Kind = ProviderMessage.Kind.LOOKUP,
 ) -> None:
-    """Have the provider asked about a transfer at a time. If that was planned before, the earlier time counts."""
+    """Have the provider asked about a transfer at a time. If that was planned before, the earlier time counts.
+
+    An answer that is awaited now may be older than what is asked about. Its lease ends, so that it doesn't count.
+    """
     question = {"provider_account": provider_account, "kind": kind, "subject": subject}
     planned = {"created_at": now, "next_attempt_at": at}
-    message, is_new = ProviderMessage.objects.get_or_create(**question, defaults=planned)
-    if not is_new:
-        ProviderMessage.objects.filter(pk=message.pk, next_attempt_at__gt=at).update(next_attempt_at=at)
+    changes: dict[str, Any] = {"next_attempt_at": Least(F("next_attempt_at"), Value(at))}
+    if at <= now:
+        changes["leased_until"] = None
+    while True:
+        message, is_new = ProviderMessage.objects.get_or_create(**question, defaults=planned)
+        if is_new or ProviderMessage.objects.filter(pk=message.pk).update(**changes):
+            return  # else it has been answered meanwhile, and is written anew
 
 
 def is_asked(subject: str, *, provider_account: str, now: datetime) -> bool:

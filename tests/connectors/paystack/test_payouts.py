@@ -24,6 +24,7 @@ from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import PayoutReturn, RailBlock, Transaction
 from payments.rails.protocol import AnswerLost, PayoutOrder
+from payments.services.payouts import reversed_payouts
 from payments.services.rails.rail_queries.rail_blocks import cached_blocks
 from payments.services.transfers import account_provider_calls
 from tests.connectors.paystack.client import KEY, LIVE_KEY
@@ -37,6 +38,7 @@ from tests.connectors.provider_webhooks import PAYSTACK, paystack_event, process
 from tests.connectors.provider_webhooks import send as send_event
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import ProviderMessage
+from virtual_accounts.services import provider_messages
 from webhooks.models import Delivery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.servers]
@@ -329,6 +331,23 @@ class TestReversedTransfer:
             settle_events()
 
         assert PayoutReturn.objects.count() == 1
+        assert live.again(paid)["reversal"]["amount"] == 250_000
+
+    def test_is_looked_up_again_if_it_is_told_during_a_query(self, live, paid, client):
+        """The answer on its way is from before the transfer was given back."""
+        early = paystack_event("transfer.failed", reference=reference_of(paid), status="failed")
+        assert send_event(client, PAYSTACK, early, key=LIVE_KEY).status_code == 200
+        event_processing.process_due()
+        (message,) = provider_messages.lease(limit=1, at=timezone.now(), length=timedelta(seconds=30))
+        answer = reversed_payouts.query_of(message.subject)()
+
+        body = reverse(live, paid)
+        assert send_event(client, PAYSTACK, body, key=LIVE_KEY).status_code == 200
+        event_processing.process_due()
+        reversed_payouts.apply(message.subject, answer)
+        provider_messages.record_answer(message, now=timezone.now())
+        settle_events()
+
         assert live.again(paid)["reversal"]["amount"] == 250_000
 
     @pytest.mark.parametrize("status", ["reversed", "failed"])
