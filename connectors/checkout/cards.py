@@ -17,15 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from connectors.checkout import hosted_pages, payments, reversals
 from connectors.checkout.api import answers, codes, request_bodies
-from connectors.checkout.api.client import (
-    Access,
-    CheckoutClient,
-    Deadline,
-    NotAnswered,
-    Refused,
-    Transport,
-)
-from kit.connectors.http_client import HttpClient
+from connectors.checkout.api.client import CheckoutClient, NotAnswered, Refused
+from kit.connectors.provider_client import Deadline
 from kit.db import clock
 from kit.money.money import decimals_of
 from payments.rails.protocol import (
@@ -81,14 +74,17 @@ class CheckoutAcquirer:
     reverses = Reverses.BY_REFUND
     may_charge_twice = True  # it keeps no keys of errors
 
-    def __init__(self, *, transport: Transport | None = None) -> None:
+    def __init__(self) -> None:
         missing = [name for name in REQUIRED if not getattr(settings, name)]
         if missing:
             raise ImproperlyConfigured(f"Checkout.com needs {' and '.join(missing)}.")
-        access = Access(
-            self.account, settings.CHECKOUT_URL, settings.CHECKOUT_SECRET_KEY, settings.CHECKOUT_TIMEOUT
+        self.client = CheckoutClient(
+            self.account,
+            url=settings.CHECKOUT_URL,
+            secret_key=settings.CHECKOUT_SECRET_KEY,
+            timeout=settings.CHECKOUT_TIMEOUT,
+            ca_file=settings.CHECKOUT_CA_FILE,
         )
-        self.client = CheckoutClient(access, transport or HttpClient(ca_file=settings.CHECKOUT_CA_FILE))
 
     @cached_property
     def account(self) -> str:

@@ -13,11 +13,12 @@ from uuid import uuid4
 
 from connectors.checkout import payments
 from connectors.checkout.api.answers import payment_id
-from connectors.checkout.api.client import Deadline, NotFound, Refused
+from connectors.checkout.api.client import NotFound, Refused
 from connectors.checkout.api.references import id_of
 from connectors.checkout.cards import CheckoutAcquirer
 from disputes.rails.protocol import Answer, AnswerRefused, Case, File, FileLimits, NoSuchCase, UnreadableCase
 from disputes.services.reports.reports import ReportedCase
+from kit.connectors.provider_client import Deadline
 from kit.text.display_names import identifier_text
 from kit.time.timestamps import parsed_moment
 from payments.rails import configured_acquirer

@@ -47,7 +47,7 @@ def examine() -> Iterator[Remark]:
 def _lookup(acquirer: CheckoutAcquirer) -> Remark:
     name = "checkout payments"
     try:
-        status = acquirer.client.status_of_lookup()
+        status = acquirer.client.status_of_probe()
     except NoAnswer:
         return _unanswered(name, "Checkout.com didn't answer.")
     if status == HTTPStatus.OK:

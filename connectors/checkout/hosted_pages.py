@@ -11,8 +11,9 @@ from typing import Any
 import structlog
 
 from connectors.checkout.api import answers
-from connectors.checkout.api.client import CheckoutClient, Deadline, NotFound
+from connectors.checkout.api.client import CheckoutClient, NotFound
 from connectors.checkout.api.references import reference_of
+from kit.connectors.provider_client import Deadline
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import (
     ActionKind,

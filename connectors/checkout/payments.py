@@ -4,8 +4,9 @@ from typing import Any
 from uuid import UUID
 
 from connectors.checkout.api.answers import payment_id
-from connectors.checkout.api.client import CheckoutClient, Deadline, NotFound
+from connectors.checkout.api.client import CheckoutClient, NotFound
 from connectors.checkout.api.references import reference_of
+from kit.connectors.provider_client import Deadline
 from payments.rails.protocol import AnswerLost
 
 Document = dict[str, Any]

@@ -11,9 +11,10 @@ from uuid import UUID, uuid5
 import structlog
 
 from connectors.checkout.api.answers import APPROVED, CARD_VERIFIED, DECLINED, ENDED, payment_id
-from connectors.checkout.api.client import CheckoutClient, Deadline, Refused
+from connectors.checkout.api.client import CheckoutClient, Refused
 from connectors.checkout.api.references import reference_of
 from connectors.checkout.payments import actions_of
+from kit.connectors.provider_client import Deadline
 from payments.rails.protocol import AnswerLost
 
 log = structlog.get_logger("sluice.checkout")

@@ -13,8 +13,9 @@ import structlog
 from django.conf import settings
 
 from connectors.paystack.api import codes
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackConnector, Refused
 from kit import banks
+from kit.connectors.provider_client import Deadline
 from kit.text.display_names import identifier_text, printable_line
 from kit.time.timestamps import parsed_moment, timestamp
 from payments.rails.protocol import AnswerLost, RailBlocked
@@ -56,20 +57,10 @@ def account_of_email(email: Any) -> UUID | None:
     return UUID(found[1]) if found else None
 
 
-class PaystackAccounts:
+class PaystackAccounts(PaystackConnector):
     """Accounts of an integration at Paystack."""
 
-    name = "paystack"
     issues = Issues.ACCOUNTS
-
-    def __init__(self) -> None:
-        self._client = PaystackClient.from_settings()
-        self._timeout: float = settings.PAYSTACK_TIMEOUT
-
-    @cached_property
-    def account(self) -> str:
-        """The integration. Another key of it is the same account."""
-        return f"paystack:{settings.PAYSTACK_INTEGRATION}"
 
     @cached_property
     def capabilities(self) -> AccountCapabilities:
@@ -85,7 +76,7 @@ class PaystackAccounts:
         return self._client.has_room("POST /customer", "POST /charge")
 
     def open(self, order: AccountOrder) -> OpenedAccount | Pending | OpeningRefused:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         try:
             customer = self._customer(order, until)
         except Refused as refused:
@@ -112,7 +103,7 @@ class PaystackAccounts:
             "bank_transfer": {"account_expires_at": timestamp(order.expires_at)},
         }
         try:
-            answer = self._client.post("/charge", document, until=Deadline(self._timeout))
+            answer = self._client.post("/charge", document, until=self._client.deadline())
         except Refused as refused:
             log.exception("Paystack refuses a session", id=str(order.id), message=refused.message)
             raise AnswerLost from None
@@ -140,7 +131,7 @@ class PaystackAccounts:
             else (f"/transaction/verify/{subject}", "/transaction/verify")
         )
         try:
-            answer = self._client.get(path, endpoint=endpoint, until=Deadline(self._timeout))
+            answer = self._client.get(path, endpoint=endpoint, until=self._client.deadline())
         except Refused as refused:
             if codes.is_missing_transaction(refused.code, refused.message):
                 return None

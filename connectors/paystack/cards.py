@@ -18,8 +18,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from connectors.paystack import charges, refunds
 from connectors.paystack.api import card_codes, codes
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackConnector, Refused
 from kit.connectors.connector_metrics import RAIL_DIFFERENCES
+from kit.connectors.provider_client import Deadline
 from kit.db import clock
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import (
@@ -57,10 +58,9 @@ NO_EMAIL = "Paystack needs an e-mail address: let payment links ask for it, or s
 _NOT_AUTHENTICATED = replace(outcomes.AUTHENTICATION_FAILED, gateway_code="")
 
 
-class PaystackAcquirer:
+class PaystackAcquirer(PaystackConnector):
     """Card payments at an integration of Paystack, captured at once."""
 
-    name = "paystack"
     page_of = "Paystack"
     reverses = Reverses.BY_REFUND
 
@@ -68,13 +68,7 @@ class PaystackAcquirer:
         self._is_hosted = settings.PAYSTACK_CARDS == "hosted"
         if not self._is_hosted and not settings.PAYSTACK_FALLBACK_EMAIL:
             raise ImproperlyConfigured("PAYSTACK_CARDS=direct needs PAYSTACK_FALLBACK_EMAIL.")
-        self._client = PaystackClient.from_settings()
-        self._timeout: float = settings.PAYSTACK_TIMEOUT
-
-    @cached_property
-    def account(self) -> str:
-        """The integration. Another key of it is the same account."""
-        return f"paystack:{settings.PAYSTACK_INTEGRATION}"
+        super().__init__()
 
     @cached_property
     def capabilities(self) -> CardCapabilities:
@@ -107,7 +101,7 @@ class PaystackAcquirer:
             "metadata": {"cancel_action": order.return_url},
         }
         try:
-            answer = self._client.post("/transaction/initialize", document, until=Deadline(self._timeout))
+            answer = self._client.post("/transaction/initialize", document, until=self._client.deadline())
         except Refused as refused:
             return _of_refusal(order, refused)
         except RateLimited:
@@ -123,7 +117,7 @@ class PaystackAcquirer:
         email = order.payer.email or _fallback_email(order)
         try:
             answer = self._client.post(
-                charges.CHARGE, charges.body(order, card, email=email), until=Deadline(self._timeout)
+                charges.CHARGE, charges.body(order, card, email=email), until=self._client.deadline()
             )
         except Refused as refused:
             return _of_refusal(order, refused)
@@ -138,13 +132,13 @@ class PaystackAcquirer:
     def answer_action(self, order: CardOrder, *, kind: ActionKind, value: Mapping[str, str]) -> RailAnswer:
         path, document = charges.submission(order, kind, value)
         try:
-            answer = self._client.post(path, document, until=Deadline(self._timeout))
+            answer = self._client.post(path, document, until=self._client.deadline())
         except Refused:  # which may also say that the charge failed
             return self.query(replace(order, has_passed_challenge=True))
         return self._of_charge(replace(order, has_passed_challenge=True), self._client.own(answer.data))
 
     def query(self, order: CardOrder) -> RailAnswer:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         answer = self._answer(order, self._find(order, until))
         if answer.outcome.is_pending and order.card_last4:
             return replace(answer, action=self._action(order, until))
@@ -152,7 +146,7 @@ class PaystackAcquirer:
 
     def reverse(self, order: CardOrder, *, is_repeat: bool) -> None:
         """Refund what was charged and isn't refunded yet. It is over when Paystack has processed all of it."""
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         found = self._find(order, until)
         if found.get("status") not in {codes.SUCCESS, PAID_BACK}:
             raise NoRecord
@@ -166,7 +160,7 @@ class PaystackAcquirer:
         raise AnswerLost  # it is decided later
 
     def operate(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
 
         def number() -> str:
             return order.acquirer_reference or _number(self._find(order, until))
@@ -174,7 +168,7 @@ class PaystackAcquirer:
         return refunds.send(self._client, order.id.hex, operation, transaction_id=number, until=until)
 
     def query_operation(self, order: CardOrder, operation: OperationOrder) -> RailAnswer:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         number = order.acquirer_reference or _number(self._find(order, until))
         return refunds.query(self._client, number, operation, until=until)
 
@@ -182,7 +176,7 @@ class PaystackAcquirer:
         self, refund: OperationOrder, *, currency: str, account_number: str, nip_code: str
     ) -> RailAnswer:
         account = {"currency": currency, "account_number": account_number, "nip_code": nip_code}
-        return refunds.give_account(self._client, refund, **account, until=Deadline(self._timeout))
+        return refunds.give_account(self._client, refund, **account, until=self._client.deadline())
 
     def _of_charge(self, order: CardOrder, charge: Document) -> RailAnswer:
         """Return what the answer to a charge means. Only the transaction says how one ended, so that is looked up then."""

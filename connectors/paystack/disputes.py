@@ -7,14 +7,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
-
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackConnector, Refused
 from disputes.rails.protocol import Answer, AnswerRefused, Case, File, FileLimits, NoSuchCase, UnreadableCase
 from disputes.services.reports.reports import ReportedCase
 from kit.text.display_names import identifier_text
@@ -44,26 +41,19 @@ LISTED = 20  # cases of a page: each has its whole history
 MOST_PAGES = 40
 
 
-class PaystackDisputes:
+class PaystackDisputes(PaystackConnector):
     """Disputes of one integration."""
 
-    name = "paystack"
     file_limits = FileLimits(1, frozenset({"application/pdf", "image/jpeg"}))
     accepts_parts = True
-
-    def __init__(self) -> None:
-        self._client = PaystackClient.from_settings()
-        self._timeout: float = settings.PAYSTACK_TIMEOUT
-
-    @cached_property
-    def account(self) -> str:
-        return f"paystack:{settings.PAYSTACK_INTEGRATION}"
 
     def case(self, number: str) -> Case:
         if not CASE_NUMBER.match(number):
             raise NoSuchCase
         try:
-            found = self._client.get(f"/dispute/{number}", endpoint="/dispute/{id}", until=self._deadline())
+            found = self._client.get(
+                f"/dispute/{number}", endpoint="/dispute/{id}", until=self._client.deadline()
+            )
         except Refused as refused:
             raise (NoSuchCase if refused.status == HTTPStatus.NOT_FOUND else AnswerLost) from None
         return _case(self._client.own(found.data), number=number, account=self.account)
@@ -86,7 +76,7 @@ class PaystackDisputes:
         }
         path, endpoint = f"/dispute/{answer.case_number}/resolve", "/dispute/{id}/resolve"
         with _refusals():
-            self._client.put(path, resolution | prepared, until=self._deadline(), endpoint=endpoint)
+            self._client.put(path, resolution | prepared, until=self._client.deadline(), endpoint=endpoint)
 
     def _uploaded(self, answer: Answer) -> str:
         """Upload the business's file, else the document, and return Paystack's name of it. An answer has exactly one."""
@@ -96,11 +86,13 @@ class PaystackDisputes:
         path, endpoint = f"/dispute/{answer.case_number}/upload_url", "/dispute/{id}/upload_url"
         with _refusals():
             given = self._client.get(
-                path, query={"upload_filename": name}, endpoint=endpoint, until=self._deadline()
+                path, query={"upload_filename": name}, endpoint=endpoint, until=self._client.deadline()
             ).data
         if not isinstance(given, dict) or not isinstance(given.get("signedUrl"), str):
             raise AnswerLost
-        self._client.upload(given["signedUrl"], file.content, content_type=file.type, until=self._deadline())
+        self._client.upload(
+            given["signedUrl"], file.content, content_type=file.type, until=self._client.deadline()
+        )
         return str(given.get("fileName"))
 
     def _evidence(self, answer: Answer) -> int:
@@ -113,7 +105,7 @@ class PaystackDisputes:
         }
         path, endpoint = f"/dispute/{answer.case_number}/evidence", "/dispute/{id}/evidence"
         with _refusals():
-            made = self._client.post(path, document, until=self._deadline(), endpoint=endpoint).data
+            made = self._client.post(path, document, until=self._client.deadline(), endpoint=endpoint).data
         if not isinstance(made, dict) or not isinstance(made.get("id"), int):
             raise AnswerLost
         number: int = made["id"]
@@ -124,7 +116,7 @@ class PaystackDisputes:
         for page in range(1, MOST_PAGES + 1):
             asked = {"status": status, "perPage": str(LISTED), "page": str(page)}
             try:
-                rows = self._client.get("/dispute", query=asked, until=self._deadline()).data
+                rows = self._client.get("/dispute", query=asked, until=self._client.deadline()).data
             except Refused:
                 raise AnswerLost from None
             if not isinstance(rows, list):
@@ -133,9 +125,6 @@ class PaystackDisputes:
             if len(rows) < LISTED:
                 break
         return [each for each in numbers if CASE_NUMBER.match(each)]
-
-    def _deadline(self) -> Deadline:
-        return Deadline(self._timeout)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from connectors.paystack.api import bank_codes, codes
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackClient, Refused
 from kit.connectors.remarks import Remark
 from kit.money.money import money
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
@@ -22,7 +22,7 @@ NO_FALLBACK_EMAIL = (
 def examine() -> Iterator[Remark]:
     """Make harmless calls, and say what is wrong in the words of Paystack's dashboard."""
     try:
-        client = PaystackClient.from_settings()
+        client = PaystackClient()
     except ImproperlyConfigured as problem:
         yield Remark("paystack settings", str(problem), "Set them, and restart.", is_broken=True)
         return
@@ -49,7 +49,7 @@ def _carefully(
 
 def _balance(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Check the key, the address of this server, and what can be paid out."""
-    rows = client.get("/balance", until=_deadline()).data
+    rows = client.get("/balance", until=client.deadline()).data
     for row in rows if isinstance(rows, list) else ():
         currency, balance = (row.get("currency"), row.get("balance")) if isinstance(row, dict) else ("", 0)
         if currency not in settings.PAYSTACK_CURRENCIES or not isinstance(balance, int):
@@ -60,7 +60,7 @@ def _balance(name: str, client: PaystackClient) -> Iterator[Remark]:
 
 def _integration(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Compare the integration and the environment of the newest change of the balance with the settings."""
-    rows = client.get("/balance/ledger", query={"perPage": "1"}, until=_deadline()).data
+    rows = client.get("/balance/ledger", query={"perPage": "1"}, until=client.deadline()).data
     newest: Any = rows[0] if isinstance(rows, list) and rows else None
     if not isinstance(newest, dict) or "integration" not in newest:
         yield Remark(
@@ -78,7 +78,7 @@ def _integration(name: str, client: PaystackClient) -> Iterator[Remark]:
 def _transfers(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Look up a reference that no transfer has, and find transfers that wait for a one-time password."""
     try:
-        client.get(f"/transfer/verify/{uuid4().hex}", endpoint="/transfer/verify", until=_deadline())
+        client.get(f"/transfer/verify/{uuid4().hex}", endpoint="/transfer/verify", until=client.deadline())
     except Refused as refused:
         if not codes.is_missing(refused.code, refused.message):
             raise
@@ -92,7 +92,7 @@ def _waits_for_code(client: PaystackClient) -> bool:
     """Return whether a transfer waits for a one-time password, as far as Paystack lists transfers."""
     asked = {"status": codes.WAITS_FOR_CODE, "per_page": "5"}
     try:
-        rows = client.get("/transfer", query=asked, until=_deadline()).data
+        rows = client.get("/transfer", query=asked, until=client.deadline()).data
     except (Refused, AnswerLost):
         return False
     return isinstance(rows, list) and any(
@@ -103,7 +103,9 @@ def _waits_for_code(client: PaystackClient) -> bool:
 def _cards(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Look up a reference that no card payment has."""
     try:
-        client.get(f"/transaction/verify/{uuid4().hex}", endpoint="/transaction/verify", until=_deadline())
+        client.get(
+            f"/transaction/verify/{uuid4().hex}", endpoint="/transaction/verify", until=client.deadline()
+        )
     except Refused as refused:
         if not codes.is_missing_transaction(refused.code, refused.message):
             raise
@@ -113,7 +115,7 @@ def _cards(name: str, client: PaystackClient) -> Iterator[Remark]:
 
 def _banks(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Find banks of ours that Paystack doesn't have. Payouts to them fail."""
-    missing = bank_codes.read(client, until=_deadline()).missing()
+    missing = bank_codes.read(client, until=client.deadline()).missing()
     if not missing:
         yield Remark(name, "Paystack has all banks of GET /api/banks.")
         return
@@ -129,7 +131,7 @@ def _accounts(name: str, client: PaystackClient) -> Iterator[Remark]:
     """Find out whether Paystack opens accounts for this business, if that is what opens ours."""
     if settings.ACCOUNT_PROVIDER != "paystack":
         return
-    rows = client.get("/dedicated_account/available_providers", until=_deadline()).data
+    rows = client.get("/dedicated_account/available_providers", until=client.deadline()).data
     slugs = [str(row.get("provider_slug")) for row in rows or () if isinstance(row, dict)]
     wanted = settings.PAYSTACK_PREFERRED_BANK
     if not slugs or (wanted and wanted not in slugs):
@@ -146,10 +148,6 @@ def _accounts(name: str, client: PaystackClient) -> Iterator[Remark]:
         if client.domain == "live"
         else "",
     )
-
-
-def _deadline() -> Deadline:
-    return Deadline(settings.PAYSTACK_TIMEOUT)
 
 
 CHECKS = {

@@ -14,10 +14,11 @@ from django.conf import settings
 
 from connectors.paystack.api import codes
 from connectors.paystack.api.bank_codes import BankList
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackConnector, Refused
 from connectors.paystack.api.refusal_counter import RefusalCounter
 from kit.connectors.capabilities import Capabilities
 from kit.connectors.connector_metrics import RAIL_DIFFERENCES
+from kit.connectors.provider_client import Deadline
 from kit.db import clock
 from kit.text.display_names import identifier_text, printable_line
 from payments.rails.protocol import AnswerLost, NotReceived, PayoutOrder, RailAnswer, RailBlocked
@@ -32,22 +33,14 @@ LONGEST_NAME = 100  # characters
 REASON_LENGTH = 100  # characters of a narration; the limit there isn't published
 
 
-class PaystackBank:
+class PaystackBank(PaystackConnector):
     """Transfers from the balance of an integration at Paystack."""
 
-    name = "paystack"
-
     def __init__(self) -> None:
-        self._client = PaystackClient.from_settings()
+        super().__init__()
         self._banks = BankList(self._client)
         self._refusals = RefusalCounter()
         self._enquiries = threading.BoundedSemaphore(MOST_ENQUIRIES)
-        self._timeout: float = settings.PAYSTACK_TIMEOUT
-
-    @cached_property
-    def account(self) -> str:
-        """The integration. Another key of it is the same account."""
-        return f"paystack:{settings.PAYSTACK_INTEGRATION}"
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -57,7 +50,7 @@ class PaystackBank:
         return self._client.has_room("POST /transferrecipient", "POST /transfer")
 
     def send(self, order: PayoutOrder) -> RailAnswer:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         bank_code = self._banks.find(order.nip_code, until=until)
         if not bank_code:
             log.warning(
@@ -76,7 +69,7 @@ class PaystackBank:
         return self._answer(order, transfer, is_accepted=True)
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        found = self._find(order, Deadline(self._timeout))
+        found = self._find(order, self._client.deadline())
         if found is not None:
             return self._answer(order, found)
         raise NotReceived(resend_after=RESEND_AFTER)
@@ -85,7 +78,7 @@ class PaystackBank:
         if not self._enquiries.acquire(blocking=False):
             raise AnswerLost
         try:
-            return self._account_name(account_number, nip_code, Deadline(self._timeout))
+            return self._account_name(account_number, nip_code, self._client.deadline())
         finally:
             self._enquiries.release()
 

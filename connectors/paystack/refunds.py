@@ -13,7 +13,8 @@ from uuid import UUID
 import structlog
 
 from connectors.paystack.api import bank_codes, codes
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackClient, Refused
+from kit.connectors.provider_client import Deadline
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost, NotReceived, OperationOrder, RailAnswer
 from payments.rules import outcomes

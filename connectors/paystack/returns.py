@@ -10,25 +10,16 @@ from django.conf import settings
 from django.utils import timezone
 
 from connectors.paystack import refunds
-from connectors.paystack.api.client import Deadline, PaystackClient
+from connectors.paystack.api.client import PaystackConnector
 from kit.connectors.capabilities import Capabilities
 from payments.rails.protocol import AnswerLost, OperationOrder, PayoutOrder, RailAnswer
 from payments.rules import outcomes
 
 
-class PaystackReturns:
+class PaystackReturns(PaystackConnector):
     """Transfers that an integration received, and sends back."""
 
     name = "paystack_returns"
-
-    def __init__(self) -> None:
-        self._client = PaystackClient.from_settings()
-        self._timeout: float = settings.PAYSTACK_TIMEOUT
-
-    @cached_property
-    def account(self) -> str:
-        """The integration. Another key of it is the same account."""
-        return f"{self.name}:{settings.PAYSTACK_INTEGRATION}"
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -38,19 +29,19 @@ class PaystackReturns:
         return self._client.has_room("POST /refund")
 
     def send(self, order: PayoutOrder) -> RailAnswer:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         number = _transaction(order)
         sent = refunds.send(self._client, number, _refund(order), transaction_id=lambda: number, until=until)
         return _of_transfer(sent)
 
     def query(self, order: PayoutOrder) -> RailAnswer:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         return _of_transfer(refunds.query(self._client, _transaction(order), _refund(order), until=until))
 
     def give_account(
         self, refund: OperationOrder, *, currency: str, account_number: str, nip_code: str
     ) -> RailAnswer:
-        until = Deadline(self._timeout)
+        until = self._client.deadline()
         account = {"currency": currency, "account_number": account_number, "nip_code": nip_code}
         return _of_transfer(refunds.give_account(self._client, refund, **account, until=until))
 

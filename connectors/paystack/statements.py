@@ -15,7 +15,7 @@ from django.conf import settings
 from cash.models import BankAccount
 from cash.services.repeated_settlements import PAID_OUT, first_late_day, references_told, settlements_told
 from cash.statement_files import InvalidFile, NotYet, Parsed, ParsedLine, of_day
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackClient, Refused
 from kit.files import bounded_json
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost
@@ -39,7 +39,7 @@ def fetch(account: BankAccount, day: date) -> bytes | None:
     :raises NotYet: one isn't paid out yet
     :raises AnswerLost: Paystack doesn't answer, and the other errors of its client
     """
-    client = PaystackClient.from_settings()
+    client = PaystackClient()
     if account.connector_account != f"paystack:{settings.PAYSTACK_INTEGRATION}":
         raise AnswerLost
     try:
@@ -130,9 +130,8 @@ def _pages(
     client: PaystackClient, path: str, query: dict[str, str], *, endpoint: str = ""
 ) -> Iterator[Document]:
     for number in range(1, MOST_PAGES + 1):
-        until = Deadline(settings.PAYSTACK_TIMEOUT)
         page = {**query, "perPage": str(LISTED), "page": str(number)}
-        found = client.get(path, query=page, endpoint=endpoint, until=until).data
+        found = client.get(path, query=page, endpoint=endpoint, until=client.deadline()).data
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             raise AnswerLost
         yield from found

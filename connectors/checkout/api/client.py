@@ -9,17 +9,16 @@ Calls stay under the account's rate limit, and none is made for new payments whi
 
 import json
 import re
-import time
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, NoReturn, Protocol, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 from uuid import UUID
 
 import structlog
 
 from connectors.checkout.api.references import reference_of
-from kit.connectors.circuit_breaker import CircuitBreaker
-from kit.connectors.http_client import HttpAnswer, HttpRequest, NoAnswer, NoRoom
+from kit.connectors.http_client import HttpAnswer, HttpRequest, NoAnswer
+from kit.connectors.provider_client import OUR_FAULT, Deadline, ProviderClient
 from kit.connectors.token_bucket import LONGEST_WAIT, NoToken, TokenBucket, reset_told
 from kit.files import bounded_json
 from kit.text.display_names import identifier_text
@@ -35,21 +34,12 @@ LARGEST_FILE, DOWNLOAD_TIMEOUT = 100 * 1024 * 1024, 120.0  # bytes and seconds o
 RESET = 0.5  # seconds without a call after a 429 that doesn't say how many
 LONGEST_RESET = 60.0  # seconds: a longer time isn't believed
 
-OUR_FAULT = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})  # with or without a body
 INVALID = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 HARMLESS = f"/payments?reference={reference_of(UUID(int=0))}&limit=1"
 IN_FLIGHT = "duplicate_request"  # of 429: another request with this key is running
 
 # Words, not numbers: an error code that is a card number would be an echo of the request.
 _ERROR_CODE = re.compile(r"(?:[a-z_]|\d(?!\d\d)){1,80}")
-
-
-class Transport(Protocol):
-    """Sends one HTTP request within a time-out. Redirects aren't followed."""
-
-    def has_room(self) -> bool: ...
-
-    def call(self, request: HttpRequest, *, timeout: float) -> HttpAnswer: ...
 
 
 class Refused(Exception):
@@ -68,28 +58,6 @@ class NotFound(Exception):
     """There is no such payment, or it can't be seen yet."""
 
 
-class Deadline:
-    """The end of everything that one order or query may take. The calls of a query leave part of the rate limit to payments."""
-
-    def __init__(self, seconds: float, *, of_query: bool = False) -> None:
-        self._end = time.monotonic() + seconds
-        self.of_query = of_query
-
-    @property
-    def left(self) -> float:
-        return max(self._end - time.monotonic(), 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The account, its address, secret key and time for a whole call in seconds. The repr hides the key."""
-
-    account: str
-    url: str
-    secret_key: str = field(repr=False)
-    timeout: float
-
-
 @dataclass(frozen=True, slots=True)
 class _Body:
     """The body of a request. The repr hides it, because it may have a card."""
@@ -105,6 +73,12 @@ class _Answer:
     content: Any  # the parsed body, or None if there is no readable one
     retry_after: str = ""
     location: str = ""
+
+    @classmethod
+    def of(cls, answer: HttpAnswer) -> "_Answer":
+        request_id = identifier_text(answer.headers.get("Cko-Request-Id"), length=64)
+        retry_after, location = (answer.headers.get(name) or "" for name in ("Retry-After", "Location"))
+        return cls(answer.status, request_id, _parsed(answer.body), retry_after, location)
 
     @property
     def is_success(self) -> bool:
@@ -132,25 +106,22 @@ class _Answer:
         return reset_told(self.retry_after, default=RESET, longest=LONGEST_RESET)
 
 
-class CheckoutClient:
-    """Calls one account. Thread-safe."""
+class CheckoutClient(ProviderClient):
+    """Calls one account, with the time for a whole order or query in seconds."""
 
-    def __init__(self, access: Access, transport: Transport) -> None:
-        self._access, self._transport = access, transport
-        self.breaker = CircuitBreaker("checkout", probe=self._is_answered)
+    def __init__(self, account: str, *, url: str, secret_key: str, timeout: float, ca_file: str) -> None:
+        self._url = url
+        headers = {"Authorization": f"Bearer {secret_key}", "Accept": "application/json"}
+        harmless = HttpRequest("GET", url + HARMLESS, headers)
+        super().__init__("checkout", harmless=harmless, timeout=timeout, ca_file=ca_file)
         self.reads, self.writes = (
-            TokenBucket(f"{access.account}:{kind}", per_second=CALLS_PER_SECOND, burst=BURST)
+            TokenBucket(f"{account}:{kind}", per_second=CALLS_PER_SECOND, burst=BURST)
             for kind in ("reads", "writes")
         )
 
     def is_available(self) -> bool:
         """Return whether a new payment can be sent now. Makes no call."""
-        return (
-            self.breaker.allows_calls() and self._transport.has_room() and self.writes.wait() <= LONGEST_WAIT
-        )
-
-    def deadline(self, *, of_query: bool = False) -> Deadline:
-        return Deadline(self._access.timeout, of_query=of_query)
+        return self.breaker.allows_calls() and self._http.has_room() and self.writes.wait() <= LONGEST_WAIT
 
     def get(self, path: str, *, deadline: Deadline) -> Any:
         """Return what is at a path, which begins with a slash.
@@ -172,12 +143,12 @@ class CheckoutClient:
         :raises AnswerLost: there is no answer, or none that can be read
         """
         answer = self._read(path, deadline=deadline)
-        is_address = answer.location.startswith(("https://", f"{self._access.url}/"))
+        is_address = answer.location.startswith(("https://", f"{self._url}/"))
         if answer.status != HTTPStatus.FOUND or not is_address:
             self._lose("GET", path, answer, reason="no address of the file")
         request = HttpRequest("GET", answer.location, largest_answer=LARGEST_FILE)
         try:
-            file = self._transport.call(request, timeout=DOWNLOAD_TIMEOUT)
+            file = self._http.call(request, timeout=DOWNLOAD_TIMEOUT)
         except NoAnswer as reason:
             self._lose("GET", path, reason=str(reason))
         if file.status != HTTPStatus.OK:
@@ -270,49 +241,18 @@ class CheckoutClient:
                 timeout = deadline.left
             if not timeout:  # such as in a process that was suspended
                 raise NoAnswer("no time left")
-            answer = self._counted(method, path, body, key=key, timeout=timeout)
+            answer = _Answer.of(self._counted(self._request(method, path, body, key=key), timeout=timeout))
             if not answer.had_no_effect:
                 return answer
             bucket.empty(reset=answer.reset)
 
-    def _counted(self, method: str, path: str, body: _Body, *, key: str, timeout: float) -> _Answer:
-        """Make a call that the breaker counts."""
-        try:
-            answer = self._exchange(method, path, body, key=key, timeout=timeout)
-        except NoRoom:
-            raise
-        except NoAnswer:
-            self.breaker.record(is_answered=False)
-            raise
-        self.breaker.record(is_answered=answer.status < HTTPStatus.INTERNAL_SERVER_ERROR)
-        return answer
-
-    def status_of_lookup(self) -> int:
-        """Look up a payment that doesn't exist, and return the status of the answer. Neither limited nor counted.
-
-        :raises NoAnswer: there is none
-        """
-        return self._exchange("GET", HARMLESS, _Body(), key="", timeout=self._access.timeout).status
-
-    def _is_answered(self) -> bool:
-        """Return whether Checkout.com answers and accepts our key."""
-        try:
-            status = self.status_of_lookup()
-        except NoAnswer:
-            return False
-        return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in OUR_FAULT
-
-    def _exchange(self, method: str, path: str, body: _Body, *, key: str, timeout: float) -> _Answer:
-        headers = {"Authorization": f"Bearer {self._access.secret_key}", "Accept": "application/json"}
+    def _request(self, method: str, path: str, body: _Body, *, key: str = "") -> HttpRequest:
+        headers = {**self._harmless.headers}  # whose repr hides the key
         if body.content:
             headers["Content-Type"] = body.type
         if key:
             headers["Cko-Idempotency-Key"] = key
-        request = HttpRequest(method, self._access.url + path, headers, body.content)
-        answer = self._transport.call(request, timeout=timeout)
-        request_id = identifier_text(answer.headers.get("Cko-Request-Id"), length=64)
-        retry_after, location = (answer.headers.get(name) or "" for name in ("Retry-After", "Location"))
-        return _Answer(answer.status, request_id, _parsed(answer.body), retry_after, location)
+        return HttpRequest(method, self._url + path, headers, body.content)
 
     def _lose(self, method: str, path: str, answer: _Answer | None = None, *, reason: str = "") -> NoReturn:
         self._log("no definite answer", method, path, answer, reason=reason)

@@ -12,8 +12,9 @@ from typing import Any
 
 import structlog
 
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackClient, Refused
 from kit import banks
+from kit.connectors.provider_client import Deadline
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost
 
@@ -68,7 +69,7 @@ class BankList:
     def _current(self, until: Deadline) -> BankCodes:
         """Return the list as read now. While another thread reads it again, the last one is used."""
         known = self._codes
-        if not self._lock.acquire(timeout=until.left() if known is None else 0):
+        if not self._lock.acquire(timeout=until.left if known is None else 0):
             if known is None:
                 raise AnswerLost
             return known

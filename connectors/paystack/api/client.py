@@ -4,9 +4,9 @@ Calls stay under the limit of each endpoint, and none is made for new payouts wh
 """
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -16,8 +16,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from connectors.paystack.api import codes
-from kit.connectors.circuit_breaker import CircuitBreaker
-from kit.connectors.http_client import HttpAnswer, HttpClient, HttpRequest, NoAnswer, NoRoom
+from kit.connectors.http_client import HttpAnswer, HttpRequest, NoAnswer
+from kit.connectors.provider_client import Deadline, ProviderClient
 from kit.connectors.token_bucket import LONGEST_WAIT, NoToken, TokenBucket, reset_told
 from kit.files import bounded_json
 from kit.text.display_names import printable_line
@@ -31,7 +31,6 @@ BURST = 1 / 6
 RESET = 5.0  # seconds without a call after a 429 that doesn't say how many
 LONGEST_RESET = 300.0  # seconds: a longer time isn't believed
 HARMLESS = "/balance"
-OUR_FAULT = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 LONGEST_MESSAGE = 160  # characters
 
 
@@ -53,43 +52,28 @@ class Answer:
     meta: Any
 
 
-class Deadline:
-    """The moment until which all calls of one operation have to be answered."""
+class PaystackClient(ProviderClient):
+    """Calls of the configured integration."""
 
-    def __init__(self, seconds: float) -> None:
-        self._at = time.monotonic() + seconds
+    def __init__(self) -> None:
+        """Read the settings.
 
-    def left(self) -> float:
-        return max(self._at - time.monotonic(), 0)
-
-
-class PaystackClient:
-    """Calls of one integration. Thread-safe."""
-
-    def __init__(self, *, account: str, key: str, url: str, timeout: float, ca_file: str = "") -> None:
-        self.domain = "live" if key.startswith("sk_live_") else "test"
-        self.breaker = CircuitBreaker("paystack", probe=self._is_answered)
-        self._account, self._url, self._timeout = account, url, timeout
-        self._headers = {"Authorization": f"Bearer {key}"}
-        self._http = HttpClient(ca_file=ca_file)
-        self._buckets: dict[str, TokenBucket] = {}  # by endpoint
-
-    @classmethod
-    def from_settings(cls) -> "PaystackClient":
-        """Return the client of the configured integration.
-
-        :raises ImproperlyConfigured: a setting is missing
+        :raises ImproperlyConfigured: one is missing
         """
         required = ("PAYSTACK_SECRET_KEY", "PAYSTACK_INTEGRATION")
         if missing := [name for name in required if not getattr(settings, name)]:
             raise ImproperlyConfigured(f"Paystack needs {' and '.join(missing)}.")
-        return cls(
-            account=f"paystack:{settings.PAYSTACK_INTEGRATION}",
-            key=settings.PAYSTACK_SECRET_KEY,
-            url=settings.PAYSTACK_URL,
+        key, self._url = settings.PAYSTACK_SECRET_KEY, settings.PAYSTACK_URL
+        self.domain = "live" if key.startswith("sk_live_") else "test"
+        self._headers = {"Authorization": f"Bearer {key}"}
+        super().__init__(
+            "paystack",
+            harmless=HttpRequest("GET", self._url + HARMLESS, self._headers),
             timeout=settings.PAYSTACK_TIMEOUT,
             ca_file=settings.PAYSTACK_CA_FILE,
         )
+        self._account = f"paystack:{settings.PAYSTACK_INTEGRATION}"
+        self._buckets: dict[str, TokenBucket] = {}  # by endpoint
 
     def has_room(self, *endpoints: str) -> bool:
         """Return whether another call of each endpoint, such as `POST /transfer`, can be made now. Makes no call."""
@@ -135,7 +119,7 @@ class PaystackClient:
         is_safe = url.startswith(("https://", f"{self._url}/"))
         request = HttpRequest("PUT", url, {"Content-Type": content_type}, content)
         try:
-            answer = self._http.call(request, timeout=until.left()) if is_safe else None
+            answer = self._http.call(request, timeout=until.left) if is_safe else None
         except NoAnswer:
             answer = None
         if answer is None or answer.status != HTTPStatus.OK:
@@ -162,21 +146,21 @@ class PaystackClient:
         An order that would wait too long is sent without a token: Paystack decides. A query isn't.
         """
         bucket = self._bucket(endpoint)
-        patience, is_query = min(LONGEST_WAIT, until.left()), request.method == "GET"
+        patience, is_query = min(LONGEST_WAIT, until.left), request.method == "GET"
         try:
             patience -= bucket.take(patience=patience, leaves_reserve=is_query)
         except NoToken:
             if is_query:
                 raise RateLimited from None
-        answer = self._counted(endpoint, request, until)
+        answer = self._call_now(endpoint, request, until)
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
             told = answer.headers.get("x-ratelimit-reset", "")
             bucket.empty(reset=reset_told(told, default=RESET, longest=LONGEST_RESET))
             try:
-                bucket.take(patience=min(patience, until.left()))
+                bucket.take(patience=min(patience, until.left))
             except NoToken:
                 raise RateLimited from None
-            answer = self._counted(endpoint, request, until)
+            answer = self._call_now(endpoint, request, until)
         return _read(answer)
 
     def _bucket(self, endpoint: str) -> TokenBucket:
@@ -188,28 +172,28 @@ class PaystackClient:
             self._buckets.setdefault(endpoint, new)
         return self._buckets[endpoint]
 
-    def _counted(self, endpoint: str, request: HttpRequest, until: Deadline) -> HttpAnswer:
-        """Make a call that the breaker counts."""
-        if not (left := until.left()):
+    def _call_now(self, endpoint: str, request: HttpRequest, until: Deadline) -> HttpAnswer:
+        if not (left := until.left):
             raise AnswerLost
         try:
-            answer = self._http.call(request, timeout=left)
+            return self._counted(request, timeout=left)
         except NoAnswer as reason:
-            if not isinstance(reason, NoRoom):
-                self.breaker.record(is_answered=False)
             log.warning("no answer from Paystack", reason=str(reason), endpoint=endpoint)
             raise AnswerLost from None
-        self.breaker.record(is_answered=answer.status < HTTPStatus.INTERNAL_SERVER_ERROR)
-        return answer
 
-    def _is_answered(self) -> bool:
-        """Read the balance, and return whether Paystack answers and accepts our key and address."""
-        request = HttpRequest("GET", self._url + HARMLESS, self._headers)
-        try:
-            answer = self._http.call(request, timeout=self._timeout)
-        except NoAnswer:
-            return False
-        return answer.status < HTTPStatus.INTERNAL_SERVER_ERROR and answer.status not in OUR_FAULT
+
+class PaystackConnector:
+    """What the connectors of all rails have in common: the integration, and a client with a circuit breaker of its own."""
+
+    name = "paystack"
+
+    def __init__(self) -> None:
+        self._client = PaystackClient()
+
+    @cached_property
+    def account(self) -> str:
+        """The integration. Another key of it is the same account."""
+        return f"{self.name}:{settings.PAYSTACK_INTEGRATION}"
 
 
 def _read(answer: HttpAnswer) -> Answer:

@@ -52,7 +52,7 @@ def transport(settings, simulator):
     configure(settings)
     settings.CARD_ACQUIRER = "checkout"
     made = connectors.make(rails.ACQUIRERS["checkout"], protocol=CardAcquirer)
-    transport = made.client._transport = InProcess(simulator)
+    transport = made.client._http = InProcess(simulator)
     transport.time = follow_clock(made.client, simulator)
     yield transport
     connectors._made.cache_clear()

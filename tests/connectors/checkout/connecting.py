@@ -85,7 +85,8 @@ def connected(settings, simulator, **more):
     """Return a connector to a simulator, with its transport."""
     configure(settings, **more)
     transport = InProcess(simulator)
-    acquirer = CheckoutAcquirer(transport=transport)
+    acquirer = CheckoutAcquirer()
+    acquirer.client._http = transport
     transport.time = follow_clock(acquirer.client, simulator)
     return acquirer, transport
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from connectors.checkout import cards
-from connectors.checkout.api.client import Deadline, NotFound
+from connectors.checkout.api.client import NotFound
 from kit.connectors.circuit_breaker import IN_A_ROW
 from kit.connectors.http_client import HttpAnswer, NoAnswer, NoRoom
+from kit.connectors.provider_client import Deadline
 from kit.connectors.token_bucket import LONGEST_WAIT
 from payments.rails.protocol import AnswerLost, NoRecord, RailBlocked, RateLimited
 from tests.connectors.checkout.client import Client

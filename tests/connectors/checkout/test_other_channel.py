@@ -20,9 +20,9 @@ def reconfigure(settings, simulator, transport):
             setattr(settings, f"CHECKOUT_{name}", value)
         connectors._made.cache_clear()
         made = connectors.make(ACQUIRERS["checkout"], protocol=CardAcquirer)
-        made.client._transport = InProcess(simulator)
+        made.client._http = InProcess(simulator)
         follow_clock(made.client, simulator)
-        return made.client._transport
+        return made.client._http
 
     return change
 

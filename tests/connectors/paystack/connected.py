@@ -151,9 +151,9 @@ def paystack_connected(
 @contextmanager
 def short_timeout(seconds: float = 0.4) -> Iterator[None]:
     """Shorten the time for Paystack's answers in a test that expects none."""
-    bank = made_bank()._connector
-    usual, bank._timeout = bank._timeout, seconds
+    client = made_bank()._connector._client
+    usual, client._timeout = client._timeout, seconds
     try:
         yield
     finally:
-        bank._timeout = usual
+        client._timeout = usual

@@ -119,10 +119,10 @@ def test_each_dispute_ends_as_paystack_decided(settings, api, seed):
         shop = Shop(paystack)
         shop.come_back(shop.enter(shop.go()))
         play = Play(Desk(paystack, shop.payment), api, generator)
-        usual, play.rail._timeout = play.rail._timeout, 0.3
+        usual, play.rail._client._timeout = play.rail._client._timeout, 0.3
         for _ in range(STEPS):
             play.step()
-        play.rail._timeout = usual
+        play.rail._client._timeout = usual
         play.come_to_rest()
 
         case, dispute = play.desk.case(), Dispute.objects.get()

@@ -156,7 +156,7 @@ class TestAPayment:
     def test_whose_page_was_not_answered_fails_at_once_and_is_watched(self, shop, fault):
         shop.paystack.plan(f"POST /transaction/initialize: {fault}")
         acquirer = connectors.make(rails.ACQUIRERS["paystack"], protocol=CardAcquirer)
-        acquirer._connector._timeout = 0.4
+        acquirer._connector._client._timeout = 0.4
 
         shop.payer.post(f"{shop.checkout}/card", {"attempt": "0"})
 

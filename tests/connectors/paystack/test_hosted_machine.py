@@ -64,5 +64,5 @@ def test_books_agree(settings, api, seed):
     variants = {name: chance.choice(values) for name, values in VARIANTS.items()}
     with paystack_connected(settings, api, **variants) as paystack:
         acquirer = connectors.make(rails.ACQUIRERS["paystack"], protocol=CardAcquirer)._connector
-        acquirer._timeout = 0.5
+        acquirer._client._timeout = 0.5
         Play(Shop(paystack), chance).run()

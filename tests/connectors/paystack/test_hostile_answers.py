@@ -58,7 +58,7 @@ def mutated(document, generator):
 def hostile(settings, api, monkeypatch):
     """Return a connector to a Paystack whose answers are changed on the way, and what it has done."""
     generator = random.Random(1)
-    call = PaystackClient._counted
+    call = PaystackClient._call_now
 
     def changed(self, endpoint, request, until):
         answer = call(self, endpoint, request, until)
@@ -70,7 +70,7 @@ def hostile(settings, api, monkeypatch):
 
     with paystack_connected(settings, api) as paystack:
         made_bank().account_name(account_number="0123456789", nip_code="000013")  # reads the list of banks
-        monkeypatch.setattr(PaystackClient, "_counted", changed)
+        monkeypatch.setattr(PaystackClient, "_call_now", changed)
         yield paystack
 
 

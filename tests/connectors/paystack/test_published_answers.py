@@ -12,9 +12,10 @@ from django.utils import timezone
 from connectors.paystack import refunds, statements
 from connectors.paystack.accounts import PaystackAccounts, tagged_email
 from connectors.paystack.api import bank_codes
-from connectors.paystack.api.client import Deadline, PaystackClient, Refused
+from connectors.paystack.api.client import PaystackClient, Refused
 from connectors.paystack.cards import PaystackAcquirer
 from kit.connectors.http_client import HttpAnswer, HttpClient
+from kit.connectors.provider_client import Deadline
 from payments.rails.protocol import (
     ActionKind,
     AnswerLost,
@@ -117,7 +118,7 @@ def test_every_sample_is_an_answer_or_a_refusal(paystack, name, label):
     paystack.answers.append(sample(name, label))
 
     try:
-        read = PaystackClient.from_settings().get("/balance", until=Deadline(1)).data
+        read = PaystackClient().get("/balance", until=Deadline(1)).data
     except (Refused, AnswerLost):
         read = None
 
@@ -190,7 +191,7 @@ def test_sample_of_a_page_leads_there(paystack, settings):
 
 def test_samples_of_refunds(paystack, settings):
     settings.PAYSTACK_SECRET_KEY, settings.PAYSTACK_INTEGRATION = "sk_live_x", "412829"
-    client, until = PaystackClient.from_settings(), Deadline(1)
+    client, until = PaystackClient(), Deadline(1)
     paystack.answers += [
         sample("api.refunds.create"),
         sample("api.refunds.fetch", integration=412829, amount=10_000),
@@ -245,7 +246,7 @@ def test_samples_of_banks(paystack):
     last = sample("api.miscellaneous.bank")[1] | {"meta": {"next": None}}
     paystack.answers += [sample("api.miscellaneous.bank"), (200, last)]
 
-    read = bank_codes.read(PaystackClient.from_settings(), until=Deadline(1))
+    read = bank_codes.read(PaystackClient(), until=Deadline(1))
 
     assert {"801"} <= read.all
     assert read.numbers["801"] == "174"
@@ -270,7 +271,7 @@ def test_samples_of_settlements(paystack):
         for each in listed
     ]
     paystack.answers.append(sample("api.settlements.list"))
-    client = PaystackClient.from_settings()
+    client = PaystackClient()
     assert list(statements._pages(client, "/settlement", {}))
 
 

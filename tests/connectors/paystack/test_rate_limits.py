@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from connectors.paystack.api.client import Deadline, PaystackClient
+from connectors.paystack.api.client import PaystackClient
 from kit.connectors.http_client import HttpAnswer
+from kit.connectors.provider_client import Deadline
 from kit.connectors.token_bucket import LONGEST_WAIT
 from payments.rails.protocol import RateLimited
 from tests.sleeping_clock import SleepingClock
@@ -39,11 +40,14 @@ def paystack(settings):
 
 
 @pytest.fixture
-def connect(paystack):
+def connect(paystack, settings):
     """Return a function that makes the client of an account."""
 
-    def made(account="paystack:1"):
-        client = PaystackClient(account=account, key="sk_live_key", url="https://paystack.test", timeout=9)
+    settings.PAYSTACK_SECRET_KEY, settings.PAYSTACK_URL = "sk_live_key", "https://paystack.test"
+
+    def made(integration="1"):
+        settings.PAYSTACK_INTEGRATION = integration
+        client = PaystackClient()
         client._http = paystack
         for endpoint in ("POST /transfer", "POST /refund", "GET /refund"):
             client._bucket(endpoint).clock = paystack
@@ -129,6 +133,6 @@ def test_the_limit_of_an_account_is_its_own(paystack, client, connect):
     with pytest.raises(RateLimited):
         order(client)
 
-    order(connect("paystack:2"))
+    order(connect("2"))
 
     assert paystack.slept == 0

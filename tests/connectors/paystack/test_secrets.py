@@ -28,7 +28,7 @@ def paystack(settings, api):
     settings.CARD_ACQUIRER, settings.PAYSTACK_CARDS = "paystack", "direct"
     settings.PROXIES_IN_FRONT = 1
     with paystack_connected(settings, api) as connected:
-        connectors.make(rails.ACQUIRERS["paystack"], protocol=CardAcquirer)._connector._timeout = 1
+        connectors.make(rails.ACQUIRERS["paystack"], protocol=CardAcquirer)._connector._client._timeout = 1
         yield connected
 
 

@@ -460,5 +460,5 @@ def test_the_doctor_says_where_accounts_are_opened(paystack, settings):
 
 
 def said_by_doctor():
-    [remark] = examination._accounts("", PaystackClient.from_settings())
+    [remark] = examination._accounts("", PaystackClient())
     return remark.said
