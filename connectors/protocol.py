@@ -21,7 +21,8 @@ class Effect(StrEnum):
 class ProviderWebhooks(Protocol):
     """The webhooks of a provider: how they are signed, and what an event's document says.
 
-    Documents are signed by the provider, but their members may be missing or of any type.
+    The defaults are those of a provider whose events don't tell such a thing. Documents are signed by the provider, but
+    their members may be missing or of any type.
     """
 
     signature_header: str  # holds the HMAC of the raw body in hexadecimal digits
@@ -35,6 +36,7 @@ class ProviderWebhooks(Protocol):
 
     def event_id(self, document: Document) -> str:
         """Return the provider's own id of an event, or "" if it has none. Then the hash of the body identifies it."""
+        return ""
 
     def kind(self, document: Document) -> str:
         """Return the provider's name of what happened."""
@@ -47,30 +49,37 @@ class ProviderWebhooks(Protocol):
 
     def is_of_another_environment(self, document: Document) -> bool:
         """Return whether an event is a test's although our keys are live, or the other way round."""
+        return False
 
     def references(self, document: Document) -> list[str]:
         """Return all that may identify what an event is about: our references, and the provider's own ids."""
 
     def payment_of(self, references: Sequence[str]) -> str:
         """Return which of them is the provider's id of a payment, as transactions store it. "" if it charges none twice."""
+        return ""
 
     def refund_of(self, kind: str, references: Sequence[str]) -> str:
         """Return which of them is the provider's id of a refund that an event of this kind says was paid, or "".
 
         As operations store it. "" also if the provider never pays a refund of ours twice.
         """
+        return ""
 
     def transfer(self, document: Document) -> str:
         """Return the provider's reference of the incoming bank transfer that an event is about, or ""."""
+        return ""
 
     def is_payout_reversed(self, kind: str) -> bool:
         """Return whether events of this kind may say that the provider gave a payout back that had succeeded."""
+        return False
 
     def is_transfer_rejected(self, kind: str) -> bool:
         """Return whether events of this kind say that the provider sent an incoming transfer back."""
+        return False
 
     def case(self, document: Document) -> str:
         """Return the provider's number of the case that an event about a dispute names, or ""."""
+        return text_at(document, "data", "id")
 
     def own_id(self, reference: str) -> UUID | None:
         """Return the id that we sent to the provider as this reference, or None if the reference isn't ours."""

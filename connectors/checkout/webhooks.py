@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 
 from connectors.checkout.api.references import id_of
-from connectors.protocol import Document, Effect, text_at
+from connectors.protocol import Document, Effect, ProviderWebhooks, text_at
 
 EVENT_ID = re.compile(r"evt_[0-9a-z]{20,40}\Z")
 ASKED = "payment_pending"  # the payer was sent to the issuer's page
@@ -28,7 +28,7 @@ REFERENCES = (
 )
 
 
-class CheckoutWebhooks:
+class CheckoutWebhooks(ProviderWebhooks):
     """The webhooks of Checkout.com."""
 
     signature_header = "Cko-Signature"
@@ -60,9 +60,6 @@ class CheckoutWebhooks:
     def account_of(self, document: Document) -> str:
         return text_at(document, "data", "processing_channel_id")
 
-    def is_of_another_environment(self, document: Document) -> bool:
-        return False
-
     def references(self, document: Document) -> list[str]:
         return [text_at(document, *path) for path in REFERENCES]
 
@@ -72,18 +69,6 @@ class CheckoutWebhooks:
     def refund_of(self, kind: str, references: Sequence[str]) -> str:
         actions = [each for each in references if each.startswith("act_")]
         return actions[0] if actions and kind == REFUNDED else ""
-
-    def transfer(self, document: Document) -> str:
-        return ""
-
-    def is_payout_reversed(self, kind: str) -> bool:
-        return False
-
-    def is_transfer_rejected(self, kind: str) -> bool:
-        return False
-
-    def case(self, document: Document) -> str:
-        return text_at(document, "data", "id")
 
     def own_id(self, reference: str) -> UUID | None:
         return id_of(reference)

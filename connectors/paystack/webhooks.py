@@ -12,7 +12,7 @@ from django.conf import settings
 
 from connectors.paystack.accounts import account_of_email
 from connectors.paystack.api.codes import TO_ACCOUNT, TO_SESSION
-from connectors.protocol import Document, Effect, text_at
+from connectors.protocol import Document, Effect, ProviderWebhooks, text_at
 
 OWN_REFERENCE = re.compile(r"[0-9a-f]{32}\Z")
 LIVE_KEY = "sk_live_"
@@ -45,7 +45,7 @@ INTEGRATIONS = (
 )
 
 
-class PaystackWebhooks:
+class PaystackWebhooks(ProviderWebhooks):
     """The webhooks of Paystack."""
 
     signature_header = "x-paystack-signature"
@@ -56,9 +56,6 @@ class PaystackWebhooks:
 
     def own_account(self) -> str:
         return str(settings.PAYSTACK_INTEGRATION)
-
-    def event_id(self, document: Document) -> str:
-        return ""
 
     def kind(self, document: Document) -> str:
         return text_at(document, "event")
@@ -81,9 +78,6 @@ class PaystackWebhooks:
         tagged = (account_of_email(text_at(document, *path)) for path in EMAILS)
         return [*(each.hex for each in tagged if each), *(text_at(document, *path) for path in REFERENCES)]
 
-    def refund_of(self, kind: str, references: Sequence[str]) -> str:
-        return ""
-
     def transfer(self, document: Document) -> str:
         kind = self.kind(document)
         if kind == "bank.transfer.rejected":
@@ -96,12 +90,6 @@ class PaystackWebhooks:
 
     def is_transfer_rejected(self, kind: str) -> bool:
         return kind == "bank.transfer.rejected"
-
-    def payment_of(self, references: Sequence[str]) -> str:
-        return ""
-
-    def case(self, document: Document) -> str:
-        return text_at(document, "data", "id")
 
     def own_id(self, reference: str) -> UUID | None:
         return UUID(reference) if OWN_REFERENCE.match(reference) else None
