@@ -24,14 +24,14 @@ app.steps["worker"].add("config.runtime.background:Background")  # by name: the 
 
 
 class Job(NamedTuple):
-    """A task that the workers of a queue call every so many seconds, each in a thread of its own."""
+    """A task that the workers of a queue run every so many seconds."""
 
     task: str
     seconds: float
     queue: str = "sluice"
 
 
-# A message each would cost ten times as much: 6 % of a core, in an idle installation.
+# Each worker calls them in threads of their own. A message each would cost ten times as much: 6 % of a core, in an idle installation.
 FREQUENT = [
     Job("payments.expire_due", 1),
     Job("payments.update_settled_payments", 1),
@@ -51,52 +51,25 @@ FREQUENT = [
 ]
 if settings.SANDBOX:
     FREQUENT += [Job("webhooks.run_exams", 1)] * 2  # two exams at the same time
+# Beat sends a message for each of these. It expires when the next one is sent.
+OCCASIONAL = [
+    Job("config.heartbeat", 5),
+    Job("dashboard.mail_outages", 60),
+    Job("payments.match_statements", 600),
+    Job("payments.import_provider_statements", 3600),
+    Job("payments.return_reserves", 60),
+    Job("payments.pay_settlements", 60),
+    Job("payments.issue_fee_invoices", 3600),
+    Job("dashboard.mail_disputes", 30),
+    Job("dashboard.mail_approvals", 30),
+    Job("dashboard.mail_fallen_rates", 600),
+    Job("payments.roll_up_days", 300),
+    Job("webhooks.drop_long_held", 3600),
+    Job("payments.erase_card_number_hashes", 60),
+    Job("merchants.purge_nonces", 300),
+    Job("config.purge", 3600),
+]
 app.conf.beat_schedule = {
-    "heartbeat": {"task": "config.heartbeat", "schedule": 5.0, "options": {"expires": 5}},
-    "mail outages of endpoints": {
-        "task": "dashboard.mail_outages",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "match statements": {"task": "payments.match_statements", "schedule": 600.0},
-    "import statements of providers": {
-        "task": "payments.import_provider_statements",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "return reserves": {
-        "task": "payments.return_reserves",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "pay settlements": {
-        "task": "payments.pay_settlements",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "issue invoices of fees": {
-        "task": "payments.issue_fee_invoices",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "mail news of disputes": {
-        "task": "dashboard.mail_disputes",
-        "schedule": 30.0,
-        "options": {"expires": 30},
-    },
-    "mail who can approve payouts": {
-        "task": "dashboard.mail_approvals",
-        "schedule": 30.0,
-        "options": {"expires": 30},
-    },
-    "mail falls of success rates": {
-        "task": "dashboard.mail_fallen_rates",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "compute daily totals": {"task": "payments.roll_up_days", "schedule": 300.0},
-    "skip deliveries held for too long": {"task": "webhooks.drop_long_held", "schedule": 3600.0},
-    "erase hashes of card numbers": {"task": "payments.erase_card_number_hashes", "schedule": 60.0},
-    "purge old nonces": {"task": "merchants.purge_nonces", "schedule": 300.0},
-    "purge old data": {"task": "config.purge", "schedule": 3600.0},
+    job.task: {"task": job.task, "schedule": job.seconds, "options": {"expires": job.seconds}}
+    for job in OCCASIONAL
 }

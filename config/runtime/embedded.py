@@ -57,8 +57,7 @@ def _stop(_signal: int, _frame: Any) -> None:
 
 def start_background() -> None:
     """Start the work of workers and beat in daemon threads."""
-    from config.celery import FREQUENT, Job, app  # noqa: PLC0415  (it reads the settings)
+    from config.celery import FREQUENT, OCCASIONAL, app  # noqa: PLC0415  (it reads the settings)
 
     app.loader.import_default_modules()
-    scheduled = [Job(entry["task"], entry["schedule"]) for entry in app.conf.beat_schedule.values()]
-    background.start(app, [*FREQUENT, *scheduled], threading.Event())
+    background.start(app, [*FREQUENT, *OCCASIONAL], threading.Event())
