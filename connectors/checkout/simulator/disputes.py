@@ -3,7 +3,6 @@
 The evidence text `win`, `lose` or `escalate` decides what the scheme says, as in the sandbox; any other text wins.
 """
 
-from datetime import datetime, timedelta
 from email import message_from_bytes
 from functools import partial
 
@@ -45,16 +44,9 @@ class DisputeDesk:
     def __init__(self, account: Account, books: Books, outbox: Outbox) -> None:
         self._account, self._books, self._outbox = account, books, outbox
 
-    def open(
-        self,
-        payment: Payment,
-        *,
-        amount: int | None = None,
-        category: str = "fraudulent",
-        at: datetime | None = None,
-    ) -> Dispute:
+    def open(self, payment: Payment, *, amount: int | None = None, category: str = "fraudulent") -> Dispute:
         """Open a dispute over a captured amount. A payment that was refunded before is defended by Checkout.com."""
-        moment = at or self._account.clock.now()
+        clock, time_to_answer = self._account.clock, self._account.delays.dispute_answer
         dispute = Dispute(
             id=self._account.new_id("dsp", 22),
             payment=payment.id,
@@ -62,32 +54,31 @@ class DisputeDesk:
             amount=amount or payment.captured,
             category=category,
             reason_code=REASON_CODES.get(category, "13.1"),
-            received_on=moment,
-            due=moment + timedelta(seconds=self._account.delays.dispute_answer),
+            received_on=clock.now(),
+            due=clock.after(time_to_answer),
         )
         self._account.disputes[dispute.id] = dispute
-        self._tell(dispute, "dispute_received", moment)
+        self._tell(dispute, "dispute_received")
         if not payment.refundable:
             dispute.resolved_reason = "already_refunded"
-            self._set_status(dispute, "resolved", moment)
+            self._set_status(dispute, "resolved")
             return dispute
         self._books.book_dispute(payment, dispute)
-        self._set_status(dispute, "evidence_required", moment)
-        self._account.later(self._account.delays.dispute_answer, partial(self._expire, dispute), since=moment)
+        self._set_status(dispute, "evidence_required")
+        self._account.schedule.add(time_to_answer, partial(self._expire, dispute))
         return dispute
 
-    def _expire(self, dispute: Dispute, due: datetime) -> None:
+    def _expire(self, dispute: Dispute) -> None:
         if dispute.status == "evidence_required":
-            self._set_status(dispute, "expired", due)
+            self._set_status(dispute, "expired")
 
-    def decide(self, dispute: Dispute, status: str, at: datetime | None = None) -> None:
+    def decide(self, dispute: Dispute, status: str) -> None:
         """Give a dispute a status that the scheme decided, and return its amount if the merchant won."""
-        moment = at or self._account.clock.now()
         if status in MERCHANTS_WIN and dispute.status in OPEN:
             self._books.book_dispute(self._account.payments[dispute.payment], dispute, is_reversal=True)
         elif status == "arbitration_under_review" and dispute.status in MERCHANTS_WIN:
             self._books.book_dispute(self._account.payments[dispute.payment], dispute)
-        self._set_status(dispute, status, moment)
+        self._set_status(dispute, status)
 
     def accept(self, dispute: Dispute) -> None:
         """Concede a dispute.
@@ -96,7 +87,7 @@ class DisputeDesk:
         """
         if dispute.status != "evidence_required":
             raise Refused(422, "dispute_not_open")
-        self._set_status(dispute, "accepted", self._account.clock.now())
+        self._set_status(dispute, "accepted")
 
     def add_evidence(self, dispute: Dispute, given: Document) -> None:
         """Store evidence, which replaces the same parts of it.
@@ -126,31 +117,31 @@ class DisputeDesk:
         if not dispute.evidence:
             raise Refused(422, "evidence_required")
         dispute.is_submitted = True
-        now = self._account.clock.now()
         if is_arbitration:
-            self._tell(dispute, "dispute_arbitration_evidence_submitted", now)
+            self._tell(dispute, "dispute_arbitration_evidence_submitted")
         else:
-            self._set_status(dispute, "evidence_under_review", now)
-        self._account.later(self._account.delays.dispute_decision, partial(self._decide_by_evidence, dispute))
+            self._set_status(dispute, "evidence_under_review")
+        decide = partial(self._decide_by_evidence, dispute)
+        self._account.schedule.add(self._account.delays.dispute_decision, decide)
 
-    def _decide_by_evidence(self, dispute: Dispute, due: datetime) -> None:
+    def _decide_by_evidence(self, dispute: Dispute) -> None:
         table = ARBITRATION_DECISIONS if dispute.status == "arbitration_under_review" else DECISIONS
         word = next((text for text in reversed(dispute.evidence.values()) if text in table), "win")
         if dispute.status in OPEN:
             for status in table[word]:
-                self.decide(dispute, status, due)
+                self.decide(dispute, status)
             dispute.is_submitted = dispute.status not in OPEN
 
-    def _set_status(self, dispute: Dispute, status: str, moment: datetime) -> None:
-        dispute.status, dispute.last_update = status, moment
-        self._tell(dispute, tables.EVENT_OF_DISPUTE[status], moment)
+    def _set_status(self, dispute: Dispute, status: str) -> None:
+        dispute.status, dispute.last_update = status, self._account.clock.now()
+        self._tell(dispute, tables.EVENT_OF_DISPUTE[status])
 
-    def _tell(self, dispute: Dispute, event: str, moment: datetime) -> None:
+    def _tell(self, dispute: Dispute, event: str) -> None:
         payment = self._account.payments[dispute.payment]
         data = without_empty(
             {
                 "id": dispute.id,
-                "date": timestamp(moment),
+                "date": timestamp(self._account.clock.now()),
                 "category": dispute.category,
                 "amount": dispute.amount,
                 "currency": payment.currency,
@@ -165,7 +156,7 @@ class DisputeDesk:
                 "payment_method": payment.card.scheme,
             }
         )
-        self._outbox.publish(event, subject=dispute.id, data=data, at=moment)
+        self._outbox.publish(event, subject=dispute.id, data=data)
 
 
 def dispute_summary(account: Account, dispute: Dispute) -> Document:

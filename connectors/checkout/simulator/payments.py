@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from functools import partial
 
 from connectors.checkout.simulator import tables
@@ -10,7 +9,7 @@ from connectors.checkout.simulator.api.responses import Refused
 from connectors.checkout.simulator.state import Account, Action, Card, Document, Payment, Stage, without_empty
 
 MAX_ACTIONS = 150  # per payment
-Listener = Callable[[Payment, Action | None, str, datetime], None]  # payment, action, event, moment
+Listener = Callable[[Payment, Action | None, str], None]  # payment, action, event
 
 
 class Processor:
@@ -31,7 +30,7 @@ class Processor:
         return payment
 
     def _new_payment(self, order: Document, *, page: str, hidden: float) -> Payment:
-        account, now, source = self._account, self._account.clock.now(), order["source"]
+        account, source = self._account, order["source"]
         payment = Payment(
             id=account.new_id("pay"),
             session=account.new_id("sid"),
@@ -40,9 +39,9 @@ class Processor:
             amount=int(order.get("amount") or 0),
             currency=order["currency"],
             reference=order.get("reference", ""),
-            requested_on=now,
-            found_from=now + timedelta(seconds=max(hidden, account.delays.visible)),
-            indexed_from=now + timedelta(seconds=max(hidden, account.delays.index)),
+            requested_on=account.clock.now(),
+            found_from=account.clock.after(max(hidden, account.delays.visible)),
+            indexed_from=account.clock.after(max(hidden, account.delays.index)),
             page=page,
             stored_card=account.new_id("src") if source.get("store_for_future_use", True) else "",
             customer=self._customer(order.get("customer") or {}),
@@ -74,14 +73,14 @@ class Processor:
 
     def _wait_for_payer(self, payment: Payment) -> None:
         life = self._account.delays.challenge
-        payment.challenge_ends = self._account.clock.now() + timedelta(seconds=life)
-        self._account.later(life, partial(self._abandon, payment))
-        self._publish(payment, None, "payment_pending", self._account.clock.now())
+        payment.challenge_ends = self._account.clock.after(life)
+        self._account.schedule.add(life, partial(self._abandon, payment))
+        self._publish(payment, None, "payment_pending")
 
-    def _abandon(self, payment: Payment, due: datetime) -> None:
+    def _abandon(self, payment: Payment) -> None:
         variant = self._account.variants.abandoned_challenge
         if payment.stage is Stage.PENDING and variant != "pending":
-            self._finish(payment, tables.NOT_COMPLETED, at=due, is_silent=variant == "silent")
+            self._finish(payment, tables.NOT_COMPLETED, is_silent=variant == "silent")
 
     def authenticated(self, payment: Payment, *, payer_agrees: bool) -> None:
         """Continue after 3-D Secure, once. Does nothing if the payment no longer waits."""
@@ -92,7 +91,7 @@ class Processor:
         payment.three_ds |= {"authentication_response": response or "N", "challenged": expected.has_challenge}
         if self._is_second_of_page(payment):
             payment.stage = Stage.CANCELED
-            self._publish(payment, None, "payment_canceled", self._account.clock.now())
+            self._publish(payment, None, "payment_canceled")
         elif response in {"Y", "A"}:
             self._decide(payment, may_upgrade=False)
         else:
@@ -141,18 +140,17 @@ class Processor:
         code: str,
         *,
         recommendation: str = "",
-        at: datetime | None = None,
         is_silent: bool = False,
     ) -> None:
         """End an authorisation or card check with a response code."""
-        moment, variants = at or self._account.clock.now(), self._account.variants
+        variants = self._account.variants
         action = self._new_action(
             "Card Verification" if payment.is_check else "Authorization",
-            moment,
             amount=payment.amount // 2 if code == tables.PARTLY_APPROVED else payment.amount,
             reference=payment.reference,
         )
-        action.approved, action.code, action.processed_on = code in tables.APPROVALS, code, moment
+        action.approved, action.code = code in tables.APPROVALS, code
+        action.processed_on = action.requested_on
         # An approval has an authorisation code, and a decline by the issuer may have one, too.
         action.auth_code = f"{action.number * 7919 % 10**6:06}" if action.approved or recommendation else ""
         action.recommendation = recommendation
@@ -160,16 +158,16 @@ class Processor:
         is_failed_challenge = code == tables.NOT_AUTHENTICATED
         if not is_failed_challenge or variants.failed_challenge_action == "listed":
             payment.actions.append(action)
-        self._set_stage(payment, action, moment)
+        self._set_stage(payment, action)
         if is_silent:
             return
         if is_failed_challenge:
-            self._publish(payment, action, "payment_authentication_failed", moment)
+            self._publish(payment, action, "payment_authentication_failed")
             if variants.failed_challenge == "one event":
                 return
-        self._publish(payment, action, tables.EVENTS_OF_ACTION[action.type][not action.approved], moment)
+        self._publish(payment, action, tables.EVENTS_OF_ACTION[action.type][not action.approved])
 
-    def _set_stage(self, payment: Payment, action: Action, moment: datetime) -> None:
+    def _set_stage(self, payment: Payment, action: Action) -> None:
         self._book(payment, action)
         if not action.approved:
             payment.stage = Stage.DECLINED
@@ -181,27 +179,26 @@ class Processor:
             payment.stage = Stage.VERIFIED
             return
         payment.stage, payment.authorized = Stage.AUTHORIZED, action.amount
-        payment.expires_on = moment + timedelta(seconds=self._account.delays.authorization)
-        self._account.later(self._account.delays.authorization, partial(self._expire, payment), since=moment)
+        account, delays = self._account, self._account.delays
+        payment.expires_on = account.clock.after(delays.authorization)
+        account.schedule.add(delays.authorization, partial(self._expire, payment))
         if payment.order.get("capture", True):
-            self._account.later(
-                self._account.delays.capture, partial(self._capture_automatically, payment), since=moment
-            )
+            account.schedule.add(delays.capture, partial(self._capture_automatically, payment))
 
-    def _capture_automatically(self, payment: Payment, due: datetime) -> None:
+    def _capture_automatically(self, payment: Payment) -> None:
         if amount := payment.capturable:
-            action = self._new_action("Capture", due, amount=amount, reference=payment.reference)
+            action = self._new_action("Capture", amount=amount, reference=payment.reference)
             payment.actions.append(action)
-            self._decide_operation(payment, action, due)
+            self._decide_operation(payment, action)
 
-    def _expire(self, payment: Payment, due: datetime) -> None:
+    def _expire(self, payment: Payment) -> None:
         """Release what wasn't captured. No source says that an event is sent."""
         if not payment.capturable:
             return
         if self._account.variants.expired_authorization == "Voided":
-            action = self._new_action("Void", due, amount=payment.capturable)
+            action = self._new_action("Void", amount=payment.capturable)
             payment.actions.append(action)
-            self._decide_operation(payment, action, due)
+            self._decide_operation(payment, action)
             return
         payment.expired = payment.capturable
         if not payment.captured:
@@ -216,14 +213,14 @@ class Processor:
         """
         action = self._new_action(
             kind,
-            self._account.clock.now(),
             amount=self._allowed_amount(payment, kind, order.get("amount")),
             reference=order.get("reference", ""),
         )
         action.is_final = order.get("capture_type", "Final") == "Final"
         action.metadata = order.get("metadata") or {}
         payment.actions.append(action)
-        self._account.later(self._account.delays.operation, partial(self._decide_operation, payment, action))
+        decide = partial(self._decide_operation, payment, action)
+        self._account.schedule.add(self._account.delays.operation, decide)
         return action
 
     def reverse(self, payment: Payment, order: Document) -> Action:
@@ -253,15 +250,15 @@ class Processor:
             raise Refused(422, too_large)
         return amount
 
-    def _decide_operation(self, payment: Payment, action: Action, due: datetime) -> None:
+    def _decide_operation(self, payment: Payment, action: Action) -> None:
         planned, default = self._account.decisions[action.type], self._default_code(payment, action)
         # A planned approval can't exceed what is left.
         action.code = planned.popleft() if planned and default == tables.APPROVED else default
-        action.approved, action.processed_on = action.code in tables.APPROVALS, due
+        action.approved, action.processed_on = action.code in tables.APPROVALS, self._account.clock.now()
         if action.approved:
             self._apply(payment, action)
         self._book(payment, action)
-        self._publish(payment, action, tables.EVENTS_OF_ACTION[action.type][not action.approved], due)
+        self._publish(payment, action, tables.EVENTS_OF_ACTION[action.type][not action.approved])
 
     def _default_code(self, payment: Payment, action: Action) -> str:
         if payment.card.declines_operations and action.type != "Refund":
@@ -279,9 +276,9 @@ class Processor:
             if action.is_final:
                 payment.voided += payment.capturable
 
-    def _new_action(self, kind: str, at: datetime, *, amount: int, reference: str = "") -> Action:
-        number = self._account.next_number()
-        return Action(self._account.new_id("act"), kind, amount, reference, at, number=number)
+    def _new_action(self, kind: str, *, amount: int, reference: str = "") -> Action:
+        account, number = self._account, self._account.next_number()
+        return Action(account.new_id("act"), kind, amount, reference, account.clock.now(), number=number)
 
 
 def _card(source: Document, order: Document) -> Card:

@@ -10,7 +10,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,8 +25,9 @@ from connectors.checkout.simulator.disputes import DisputeDesk
 from connectors.checkout.simulator.money import Books
 from connectors.checkout.simulator.pages import PayerPages
 from connectors.checkout.simulator.payments import Processor
-from connectors.checkout.simulator.state import Account, Action, Clock, Document, Payment
+from connectors.checkout.simulator.state import Account, Action, Document, Payment
 from connectors.checkout.simulator.webhooks import Delivery, Outbox, Sender, send
+from payments.simulators.clock import Clock
 from payments.simulators.fault_injection import FaultKind
 
 JSON = "application/json; charset=utf-8"
@@ -111,7 +112,7 @@ class Simulator:
         kind, is_late = fault.fault.kind, fault.seconds > self.account.delays.patience
         if kind is FaultKind.ARRIVE_LATE and is_late:
             with self.lock:
-                self.account.later(fault.seconds, lambda _due: self._execute(call, CallFault()) and None)
+                self.account.schedule.add(fault.seconds, lambda: self._execute(call, CallFault()) and None)
             raise AnswerLost(call.name)
         answer = self._answer(call, fault)
         if kind in CUTS:
@@ -138,18 +139,18 @@ class Simulator:
         with self.lock:
             answer = self._execute(call, fault)
             if call.key and fault.fault.kind is FaultKind.DELAY:
-                self._running[self._place(call)] = self.clock.now() + timedelta(seconds=fault.seconds)
+                self._running[self._place(call)] = self.clock.after(fault.seconds)
             early = self.outbox.take(early=True)
         self._send(early)
         return answer
 
     def _execute(self, call: Call, fault: CallFault) -> Answer:
-        self.account.tick()
+        self.account.schedule.run_due()
         refusal = self._refusal(call)
         if refusal is None and not fault.is_executed:
             refusal = self._error(fault.status, *fault.codes)
         answer = refusal or self._once(call, fault)
-        self.account.tick()
+        self.account.schedule.run_due()
         return answer
 
     def _refusal(self, call: Call) -> Answer | None:
@@ -178,7 +179,7 @@ class Simulator:
             return self._error(422, "idempotency_key_reused") if is_refused else kept.answer
         answer = self._executed(call, fault)
         if 200 <= answer.status < 300:  # noqa: PLR2004
-            until = now + timedelta(seconds=self.account.delays.idempotency_key)
+            until = self.clock.after(self.account.delays.idempotency_key)
             self._kept[place] = _Kept(answer, call.body, until)
         return answer
 
@@ -217,12 +218,12 @@ class Simulator:
     def tick(self) -> None:
         """Do what is due by the clock."""
         with self.lock:
-            self.account.tick()
+            self.account.schedule.run_due()
 
     def deliver(self, *, shuffle: random.Random | None = None) -> list[Delivery]:
         """Send the webhooks that are due, in any order if told so, and return them."""
         with self.lock:
-            self.account.tick()
+            self.account.schedule.run_due()
             due = self.outbox.take(shuffle=shuffle)
         return self._send(due)
 
@@ -233,23 +234,23 @@ class Simulator:
                 self.outbox.record(delivery, status)
         return deliveries
 
-    def _publish(self, payment: Payment, action: Action | None, event: str, moment: datetime) -> None:
+    def _publish(self, payment: Payment, action: Action | None, event: str) -> None:
         data = documents.event_data(self.account, payment, action)
-        self.outbox.publish(event, subject=payment.id, data=data, at=moment)
+        self.outbox.publish(event, subject=payment.id, data=data)
         if event == "payment_captured" and payment.card.is_disputed:
-            self.account.later(tables.DISPUTE_DELAY, partial(self._open_dispute, payment), since=moment)
+            self.account.schedule.add(tables.DISPUTE_DELAY, partial(self._open_dispute, payment))
         elif event == "payment_captured" and tables.is_disputed(payment.captured):
-            self.account.later(tables.DISPUTED_AFTER, partial(self._open_dispute, payment), since=moment)
+            self.account.schedule.add(tables.DISPUTED_AFTER, partial(self._open_dispute, payment))
 
-    def _open_dispute(self, payment: Payment, due: datetime) -> None:
-        self.disputes.open(payment, at=due)
+    def _open_dispute(self, payment: Payment) -> None:
+        self.disputes.open(payment)
 
     # Books
 
     def books(self) -> Document:
         """Return what happened to each payment, in minor units, and what each currency's balance is, in major units."""
         with self.lock:
-            self.account.tick()
+            self.account.schedule.run_due()
             disputed: dict[str, int] = {}
             for entry in self.ledger.entries:
                 if entry.kind.startswith("Chargeback"):

@@ -1,42 +1,28 @@
-"""The merchant's account at the simulated Checkout.com: payments, pages, disputes, and what is due when."""
+"""The merchant's account at the simulated Checkout.com: payments, pages, disputes."""
 
 import base64
 import hashlib
-import heapq
 import secrets
 import string
 from collections import defaultdict, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
 from connectors.checkout.simulator import tables
 from connectors.checkout.simulator.control.settings import Delays, Identity, Variants
 from connectors.checkout.simulator.tables import Authentication
+from payments.simulators.clock import Clock, Schedule
 
 Document = dict[str, Any]
 _PAGE_LETTERS = string.ascii_letters + string.digits + "_-"
 
 
-class Clock:
-    """The time, which tests can move."""
-
-    def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._now, self._moved = now, timedelta()
-
-    def now(self) -> datetime:
-        return self._now() + self._moved
-
-    def advance(self, seconds: float) -> None:
-        self._moved += timedelta(seconds=seconds)
-
-
 def timestamp(moment: datetime | None) -> str:
     """Format a moment as Checkout.com does. None becomes an empty text.
 
-    >>> timestamp(datetime(2026, 3, 10, 12, tzinfo=UTC))
+    >>> timestamp(datetime.fromisoformat("2026-03-10T12:00Z"))
     '2026-03-10T12:00:00.000Z'
     """
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") if moment else ""
@@ -198,6 +184,7 @@ class Account:
 
     def __init__(self, *, identity: Identity, clock: Clock, base_url: str, seed: str = "") -> None:
         self.identity, self.clock, self.base_url = identity, clock, base_url
+        self.schedule = Schedule(clock)
         self.variants, self.delays = Variants(), Delays()
         self.payments: dict[str, Payment] = {}
         self.references: defaultdict[str, list[Payment]] = defaultdict(list)
@@ -210,7 +197,6 @@ class Account:
             deque
         )  # codes of the next actions, by type
         self._seed, self._count = seed or secrets.token_hex(8), 0
-        self._due: list[tuple[datetime, int, Callable[[datetime], None]]] = []
 
     def new_id(self, prefix: str, length: int = 26) -> str:
         digest = hashlib.sha256(f"{self._seed}{self.next_number()}".encode()).digest()
@@ -221,17 +207,6 @@ class Account:
     def next_number(self) -> int:
         self._count += 1
         return self._count
-
-    def later(self, seconds: float, do: Callable[[datetime], None], *, since: datetime | None = None) -> None:
-        """Do something after some seconds of the clock."""
-        due = (since or self.clock.now()) + timedelta(seconds=seconds)
-        heapq.heappush(self._due, (due, self.next_number(), do))
-
-    def tick(self) -> None:
-        """Do what is due, in order."""
-        while self._due and self._due[0][0] <= self.clock.now():
-            due, _, do = heapq.heappop(self._due)
-            do(due)
 
     def link(self, *path: str) -> Document:
         return {"href": "/".join([self.base_url, *path])}

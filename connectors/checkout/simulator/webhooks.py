@@ -102,7 +102,7 @@ class Outbox:
         self.workflows.append(workflow)
         return workflow
 
-    def publish(self, kind: str, *, subject: str, data: Document, at: datetime) -> None:
+    def publish(self, kind: str, *, subject: str, data: Document) -> None:
         event_id = self._account.new_id("evt")
         links = {
             "self": self._account.link("workflows", "events", event_id),
@@ -113,7 +113,7 @@ class Outbox:
             "id": event_id,
             "type": kind,
             "version": "1.0.29",
-            "timestamp" if is_capture else "created_on": timestamp(at),
+            "timestamp" if is_capture else "created_on": timestamp(self._account.clock.now()),
             "data": data,
         }
         if not is_capture or self._account.variants.captured_links == "present":
@@ -138,7 +138,7 @@ class Outbox:
             event,
             workflow,
             json.dumps(document).encode(),
-            self._account.clock.now() + timedelta(seconds=wait),
+            self._account.clock.after(wait),
             is_signed=fault.word != "unsigned",
             is_early=fault.word == "early",
         )
@@ -185,8 +185,7 @@ class Outbox:
         """Store an attempt, and queue the next one if it failed."""
         delivery.attempts.append(status)
         if not 200 <= status < 300 and len(delivery.attempts) <= len(REPEATS):  # noqa: PLR2004
-            wait = REPEATS[len(delivery.attempts) - 1]
-            delivery.due = self._account.clock.now() + timedelta(seconds=wait)
+            delivery.due = self._account.clock.after(REPEATS[len(delivery.attempts) - 1])
             self._waiting.append(delivery)
 
     @property

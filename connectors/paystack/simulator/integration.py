@@ -8,7 +8,6 @@ from datetime import date, datetime
 
 from connectors.paystack.simulator.answers import Document, Refused
 from connectors.paystack.simulator.control import timelines, variants
-from connectors.paystack.simulator.control.clock import Clock, Schedule
 from connectors.paystack.simulator.money.books import Books
 from connectors.paystack.simulator.records import (
     Customer,
@@ -21,6 +20,7 @@ from connectors.paystack.simulator.records import (
     Transfer,
 )
 from connectors.paystack.simulator.webhooks import Outbox, Send
+from payments.simulators.clock import Clock, Schedule
 
 TRANSACTION_REFERENCE = re.compile(r"[A-Za-z0-9.=-]+")  # [O, D10]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from connectors.paystack.simulator.answers import Document, compact
-from connectors.paystack.simulator.control.clock import Clock
 from connectors.paystack.simulator.tables import RETRIES
+from payments.simulators.clock import Clock
 from payments.simulators.http_server import status_of
 
 SIGNATURE = "x-paystack-signature"

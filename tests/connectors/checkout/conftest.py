@@ -4,11 +4,11 @@ import pytest
 from django.utils import timezone
 
 from connectors.checkout.simulator.simulator import Simulator
-from connectors.checkout.simulator.state import Clock
 from kit.connectors import connectors
 from kit.db import clock as clocks
 from payments import rails
 from payments.rails.protocol import CardAcquirer
+from payments.simulators.clock import Clock
 from tests import orders
 from tests.connectors.checkout.client import Client
 from tests.connectors.checkout.connecting import GOOD_CARD, InProcess, configure, follow_clock
@@ -34,7 +34,7 @@ def inbox():
 @pytest.fixture
 def simulator(inbox):
     now = timezone.now()
-    clock = Clock(lambda: now)  # a process may pause for seconds on a busy machine
+    clock = Clock(now)  # a process may pause for seconds on a busy machine
     made = Simulator(seed="a test's", sender=inbox, clock=clock)
     made.outbox.notify("https://merchant.example/webhooks", "webhook-key")
     return made

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from connectors.checkout.simulator.simulator import Simulator
-from connectors.checkout.simulator.state import Clock
+from payments.simulators.clock import Clock
 
 DAY = 24 * 3600
 
@@ -14,7 +14,7 @@ DAY = 24 * 3600
 @pytest.fixture
 def simulator(inbox):
     start = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    made = Simulator(seed="a test's", sender=inbox, clock=Clock(lambda: start))
+    made = Simulator(seed="a test's", sender=inbox, clock=Clock(start))
     made.outbox.notify("https://merchant.example/webhooks", "webhook-key")
     return made
 

@@ -8,7 +8,7 @@
 
 from collections.abc import Callable
 
-from connectors.paystack.simulator.control.clock import Schedule
+from payments.simulators.clock import Schedule
 
 Timeline = list[tuple[str, float | None]]
 

@@ -1,4 +1,4 @@
-"""The simulator's clock, and what is to happen later by it."""
+"""A simulator's clock, which tests can move, and what is to happen later by it."""
 
 import heapq
 import itertools
