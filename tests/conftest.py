@@ -37,7 +37,8 @@ from payments.trace_numbers import trace_numbers
 from tests import committed_rows, database_copies, redis_databases
 from tests.caches import CACHED
 from tests.clients import Credentials, InProcessClient
-from tests.factories import ApiKeyFactory, BusinessFactory
+from tests.dashboard.people import signed_in
+from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.journeys.service import Service, start_service, url_of
 from webhooks import publishing
 from webhooks.models import event_name
@@ -269,3 +270,10 @@ committed_rows.delete_after_tests()
 
 # The thread that stores the request log is off: tests that need stored calls flush them explicitly.
 RequestLog.start = lambda _self: None  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def ones(db: None) -> list[Client]:
+    """Return the browsers of two people of staff with all rights."""
+    people = [UserFactory(is_staff=True, is_superuser=True) for _ in range(2)]
+    return [signed_in(person, client=Client()) for person in people]

@@ -5,12 +5,15 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction as database
+from django.utils import timezone
 
+from kit.api.replays import IdempotentResult
 from merchants.models import Business
 from payments.api import request_types
-from payments.models import Challenge, Transaction
+from payments.models import CardOperation, Challenge, Transaction
 from payments.rails.protocol import ActionKind
 from payments.services.cards import challenges
+from payments.services.refunds import refunds
 from payments.services.transactions import expiry
 from tests import orders
 
@@ -30,6 +33,11 @@ def authorised_payment(*, business: Business, now: datetime, **changes: Any) -> 
 def challenged_payment(*, business: Business, now: datetime, **changes: Any) -> Transaction:
     asked = {"enabled": True, "challenge_preference": "challenge_mandated"}
     return start(orders.card_payment(three_ds=asked, **changes), business=business, now=now)
+
+
+def refund(payment: Transaction, amount: int) -> IdempotentResult[CardOperation]:
+    request = {"reference": orders.new_reference("rf"), "amount": amount}
+    return refunds.refund(transaction=payment, request=request, now=timezone.now())
 
 
 def enter_code(*, challenge: Challenge, code: str, now: datetime) -> Transaction:

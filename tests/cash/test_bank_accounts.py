@@ -3,15 +3,12 @@
 import json
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from cash.models import BankAccount
 from merchants.models import AuditEntry
 from payments.models import Proposal
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
-from tests.dashboard.people import signed_in
-from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -19,13 +16,6 @@ FORM = {
     "name": "gtbank", "kind": "bank", "bank": "GTBank", "number": "0118550902", "currency": "NGN", "pays_out": ["sandbox"],
     "receives": ["hosting_bank"], "csv_mapping": json.dumps(MAPPING), "reason": "Opened today",
 }  # fmt: skip
-
-
-@pytest.fixture
-def ones(db):
-    """Return the browsers of two people."""
-    people = [UserFactory(is_staff=True, is_superuser=True) for _ in range(2)]
-    return [signed_in(person, client=Client()) for person in people]
 
 
 def add(person, **changes):

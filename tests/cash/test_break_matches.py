@@ -21,13 +21,6 @@ ADD = "/admin/cash/match/add/"
 
 
 @pytest.fixture
-def ones(db):
-    """Return the browsers of two people."""
-    people = [UserFactory(is_staff=True, is_superuser=True) for _ in range(2)]
-    return [signed_in(person, client=Client()) for person in people]
-
-
-@pytest.fixture
 def split(tmp_path):
     """Return the account of a transfer of 70,000 that the bank booked in two lines."""
     receive_notification(

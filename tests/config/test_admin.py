@@ -61,7 +61,7 @@ from tests.dashboard.people import signed_in
 from tests.disputed import disputed, take
 from tests.factories import MemberFactory, UserFactory
 from tests.journals import adjusted
-from tests.link_payments import begin, make_link, pay_by_card
+from tests.links import begin, make_link, pay_by_card
 from tests.reserves import agree
 from tests.settlement_accounts import settlement_account
 from tests.settling import settle

@@ -8,7 +8,7 @@ from payments.models import Transaction
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
-from tests.link_payments import make_link
+from tests.links import make_link
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from django.test import Client
 from payments.models import Checkout
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
-from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
+from tests.links import begin, make_link, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD, DECLINED_CARD
 
 pytestmark = pytest.mark.django_db

@@ -127,7 +127,7 @@ class TestCheckouts:
 
         page = browser.get(f"{LINKS}{link.pk}/")
 
-        assert "Amaka Nwosu ada@x.example T-shirt size: M colour: red" in text_of(page)
+        assert "Amaka Nwosu ada@example.com T-shirt size: M colour: red" in text_of(page)
         assert f'href="/dashboard/payments/{paid.pk}/"' in page.content.decode()
         assert paid.checkout.token not in page.content.decode()
 
@@ -165,7 +165,7 @@ class TestCheckouts:
             "currency": "NGN",
             "quantity": "1",
             "name": "'=1+1",
-            "email": "ada@x.example",
+            "email": "ada@example.com",
             "phone": "'+2348031234567",
             "attempts": "1",
             "payment_reference": paid.reference,

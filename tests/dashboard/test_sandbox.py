@@ -18,7 +18,7 @@ from tests.dashboard.people import signed_in
 from tests.dashboard.test_page_cost import PAGE
 from tests.developer_site.test_pages import Audit
 from tests.factories import MemberFactory
-from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
+from tests.links import begin, make_link, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD
 from tests.refunds import pay
 from tests.transactions import captured_payment, challenged_payment

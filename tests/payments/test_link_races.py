@@ -24,7 +24,7 @@ from payments.services.transactions import cancellations, expiry
 from payments.services.transactions.transitions import Cause
 from payments.services.transfers import incoming
 from payments.services.transfers.incoming import Notice
-from tests import orders
+from tests.links import make_link
 from tests.orders import DECLINED_CARD
 from tests.payers import Payer, address_of, card_number
 from tests.racing import racers
@@ -39,12 +39,6 @@ MERCHANT = Actor(name="Ada", address="192.0.2.1")
 @pytest.fixture(autouse=True)
 def _behind_a_proxy(settings):
     settings.PROXIES_IN_FRONT = 1
-
-
-def make_link(api, **changes):
-    answer = api.post("/api/payment-links", orders.payment_link(**changes))
-    assert answer.status_code == 201, answer.json()
-    return PaymentLink.objects.select_related("business").get(pk=answer.json()["id"])
 
 
 def begin(link, turn, *, method="card"):

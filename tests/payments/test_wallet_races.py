@@ -27,7 +27,6 @@ from payments.rules.outcomes import COMPLETED
 from payments.services import fee_rules
 from payments.services.payouts import payout_returns
 from payments.services.rails import requery
-from payments.services.refunds import refunds
 from payments.services.transactions import operations, transitions
 from payments.services.transfers import account_deactivation, incoming, unapplied_decisions
 from payments.services.transfers.incoming import Notice
@@ -35,7 +34,7 @@ from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers
 from tests.settling import STAFF, decide, settle
-from tests.transactions import captured_payment, start
+from tests.transactions import captured_payment, refund, start
 from tests.wallets import fill_wallet
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.serializers import read_account
@@ -228,11 +227,6 @@ class TestTheSameMoney:
         assert {"10000", "20051"} <= set(seen)
         assert Entry.objects.filter(kind="payout_reversed").count() <= -(-ROUNDS // 50)
         assert broken() == {}
-
-
-def refund(payment, amount):
-    request = {"reference": orders.new_reference("rf"), "amount": amount}
-    return refunds.refund(transaction=payment, request=request, now=timezone.now())
 
 
 def reverse(payout):

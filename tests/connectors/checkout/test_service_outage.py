@@ -14,7 +14,7 @@ from payments.services.checkouts import checkouts
 from payments.services.rails.requery import requery_due
 from payments.tasks import look_at_watches
 from tests.connectors.checkout.connecting import requery
-from tests.link_payments import make_link
+from tests.links import make_link
 
 PAYMENTS = "/api/payments"
 HOUR = 60  # minutes

@@ -12,7 +12,7 @@ from dashboard.tasks import index_search
 from payments.models import CardOperation, SettlementBatch, Transaction
 from payments.services.refunds import refunds
 from tests import orders
-from tests.link_payments import begin, make_link, pay_by_card
+from tests.links import begin, make_link, pay_by_card
 from tests.query_counts import at_most
 from tests.settling import settle
 from tests.transactions import authorised_payment, captured_payment, start

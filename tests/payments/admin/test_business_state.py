@@ -15,7 +15,7 @@ from payments.services.transfers.incoming import Notice
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import BusinessFactory, MemberFactory, UserFactory
-from tests.link_payments import make_link
+from tests.links import make_link
 from tests.settling import decide, settle
 from tests.wallets import STAFF, fill_wallet
 from virtual_accounts.models import UnappliedMoney

@@ -7,7 +7,7 @@ from merchants.models import AuditEntry
 from payments.models import Checkout
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
-from tests.link_payments import begin, make_link, pay_by_card
+from tests.links import begin, make_link, pay_by_card
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 from merchants.models import Logo
 from payments.models import PaymentLink, Transaction
 from payments.urls import urlpatterns
-from tests.link_payments import begin, make_link, pay_by_card, pay_by_transfer
+from tests.links import begin, make_link, pay_by_card, pay_by_transfer
 from tests.orders import CHALLENGED_CARD
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from payments.rails.protocol import ActionKind, Payer
 from payments.rules.outcomes import AUTHENTICATION_FAILED
 from payments.services.rails import requery
 from tests import orders
-from tests.link_payments import begin, make_link
+from tests.links import begin, make_link
 from tests.payers import refreshed_to
 from tests.scripted_acquirer import LOST, PENDING, asks, ends, redirects, use_scripted_acquirer
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from payments.models import Challenge, LinkCardAttempt, PaymentLink, Transaction
+from payments.models import Challenge, LinkCardAttempt, Transaction
 from payments.pages.card_form import read_card
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkout_limits import CardRests, CardsRest, LimitReached, resting_rule
@@ -14,6 +14,7 @@ from payments.services.checkouts.checkouts import Details
 from payments.services.links.link_uses import AddressHoldsTooMany
 from payments.services.transactions import expiry
 from tests import orders
+from tests.links import make_link
 from tests.orders import DECLINED_CARD, FRICTIONLESS_CARD
 from tests.payers import Payer, address_of, card_number
 from tests.transactions import enter_code
@@ -26,12 +27,6 @@ Status = Transaction.Status
 @pytest.fixture
 def link(api):
     return make_link(api)
-
-
-def make_link(api, **changes):
-    answer = api.post("/api/payment-links", orders.payment_link(**changes))
-    assert answer.status_code == 201, answer.json()
-    return PaymentLink.objects.select_related("business").get(pk=answer.json()["id"])
 
 
 def begin(link, turn, *, at=None):

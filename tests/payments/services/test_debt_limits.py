@@ -6,13 +6,12 @@ import pytest
 from django.utils import timezone
 
 from payments.models import CardOperation
-from payments.services.refunds import refunds
 from payments.services.refunds.refund_cover import InsufficientFunds
 from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers
 from tests.reserves import agree, released
-from tests.transactions import captured_payment
+from tests.transactions import captured_payment, refund
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
@@ -24,11 +23,6 @@ def business():
 
 def pay(business, amount=100_000):
     return captured_payment(business=business, now=timezone.now(), amount=amount)
-
-
-def refund(payment, amount):
-    request = {"reference": orders.new_reference("rf"), "amount": amount}
-    return refunds.refund(transaction=payment, request=request, now=timezone.now())
 
 
 class TestLimit:

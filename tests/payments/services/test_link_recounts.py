@@ -12,15 +12,9 @@ from payments.models import PaymentLink
 from payments.services.checkouts import checkouts
 from payments.services.checkouts.checkouts import Details
 from payments.services.links import link_recounts, links
-from tests import orders
+from tests.links import make_link
 
 pytestmark = pytest.mark.django_db
-
-
-def make_link(api, **changes):
-    answer = api.post("/api/payment-links", orders.payment_link(**changes))
-    assert answer.status_code == 201, answer.json()
-    return PaymentLink.objects.select_related("business").get(pk=answer.json()["id"])
 
 
 def pay_by_transfer(link, *, network):

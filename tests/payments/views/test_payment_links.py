@@ -8,7 +8,7 @@ from django.utils import timezone
 from merchants.models import AuditEntry
 from payments.models import PaymentLink
 from tests import orders
-from tests.link_payments import begin, make_link, pay_by_card
+from tests.links import begin, make_link, pay_by_card
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,7 @@ from tests.arrivals import arrive
 from tests.bank_statements import bank_account, csv_statement, import_statement
 from tests.clients import Credentials, InProcessClient
 from tests.dashboard.people import signed_in
-from tests.factories import ApiKeyFactory, BusinessFactory, MemberFactory, UserFactory
+from tests.factories import ApiKeyFactory, BusinessFactory, MemberFactory
 from tests.racing import racers
 from tests.settling import STAFF, decide, settle, today
 from tests.transactions import captured_payment
@@ -47,13 +47,6 @@ def payments(business):
 def batch(payments):
     (made,) = settle()
     return made
-
-
-@pytest.fixture
-def ones(db):
-    """Return the browsers of two people."""
-    people = [UserFactory(is_staff=True, is_superuser=True) for _ in range(2)]
-    return [signed_in(person, client=Client()) for person in people]
 
 
 def page(batch, end="change/"):

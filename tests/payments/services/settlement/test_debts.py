@@ -16,13 +16,12 @@ from ledger.models import Posting
 from merchants.models import Member
 from payments.invariants.registry import INVARIANTS
 from payments.models import Debt, InvalidState, Proposal, ReserveHold, ReserveReturn
-from payments.services.refunds import refunds
 from payments.services.settlement import debts, reserves
 from payments.services.staff.actions import debt_collection
-from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import BusinessFactory, MemberFactory, UserFactory
 from tests.reserves import agree, released
+from tests.transactions import refund
 from tests.wallets import fill_wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
@@ -58,11 +57,6 @@ def owing(business, *, refunded=60_000, **terms):
     refund(released(business).items.get().transaction, refunded)
     debts.update(now=timezone.now())
     return Debt.objects.open().get(business=business)
-
-
-def refund(payment, amount):
-    request = {"reference": orders.new_reference("rf"), "amount": amount}
-    return refunds.refund(transaction=payment, request=request, now=timezone.now())
 
 
 def balance(business):

@@ -16,14 +16,12 @@ from ledger import services as ledger
 from ledger.models import Entry
 from payments.models import SettlementBatch, SettlementItem, Transaction
 from payments.rules.settlement import business_days
-from payments.services.refunds import refunds
 from payments.services.replays import idempotency
 from payments.services.settlement.batches import batch_decisions, batches
-from tests import orders
 from tests.factories import BusinessFactory
 from tests.racing import racers
 from tests.settling import STAFF, decide, settle
-from tests.transactions import captured_payment
+from tests.transactions import captured_payment, refund
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
@@ -40,11 +38,6 @@ def _small_chunks(monkeypatch):
 
 def pay(business, count=1, **changes):
     return [captured_payment(business=business, now=timezone.now(), **changes) for _ in range(count)]
-
-
-def refund(payment, amount):
-    request = {"reference": orders.new_reference("rf"), "amount": amount}
-    return refunds.refund(transaction=payment, request=request, now=timezone.now())
 
 
 def live_payments():

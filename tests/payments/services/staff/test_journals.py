@@ -5,7 +5,6 @@ from uuid import uuid4
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
-from django.test import Client
 
 from ledger.invariants import check
 from ledger.models import Account, Entry
@@ -14,8 +13,6 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import Journal, JournalLeg, Proposal, Transaction
 from tests import orders
 from tests.bank_statements import bank_account
-from tests.dashboard.people import signed_in
-from tests.factories import UserFactory
 from tests.wallets import fill_wallet
 
 pytestmark = pytest.mark.django_db
@@ -26,13 +23,6 @@ ADD = "/admin/payments/journal/add/"
 @pytest.fixture(autouse=True)
 def _one_person_at_first(settings):
     settings.FOUR_EYES = False
-
-
-@pytest.fixture
-def ones(db):
-    """Return the browsers of two people."""
-    people = [UserFactory(is_staff=True, is_superuser=True) for _ in range(2)]
-    return [signed_in(person, client=Client()) for person in people]
 
 
 @pytest.fixture
