@@ -2,16 +2,16 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, Final, PermanentRows, create_after_migrate
+from kit.db.triggers import append_only, create_after_migrate, final, permanent_rows
 
 TRIGGERS = (
-    PermanentRows("cash_bankaccount", ("id", "name", "kind", "connector_account", "currency", "created_at")),
-    AppendOnly("cash_statement"),
-    AppendOnly("cash_statementline"),
-    AppendOnly("cash_match"),
-    AppendOnly("cash_matchedline"),
-    AppendOnly("cash_matcheditem"),
-    PermanentRows(
+    permanent_rows("cash_bankaccount", ("id", "name", "kind", "connector_account", "currency", "created_at")),
+    append_only("cash_statement"),
+    append_only("cash_statementline"),
+    append_only("cash_match"),
+    append_only("cash_matchedline"),
+    append_only("cash_matcheditem"),
+    permanent_rows(
         "cash_break",
         (
             "id",
@@ -26,7 +26,7 @@ TRIGGERS = (
             "opened_at",
         ),
     ),
-    Final("cash_break", "ended_by", unless=""),
+    final("cash_break", "ended_by", unless=""),
 )
 
 

@@ -2,12 +2,19 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, Kept, NeverDeleted, PermanentRows, Transitions, create_after_migrate
+from kit.db.triggers import (
+    append_only,
+    create_after_migrate,
+    kept,
+    never_deleted,
+    permanent_rows,
+    transitions,
+)
 
 _ENDS = ["accepted", "expired", "won", "lost", "withdrawn"]
 TRIGGERS = (
-    NeverDeleted("disputes_dispute"),
-    Kept(
+    never_deleted("disputes_dispute"),
+    kept(
         "disputes_dispute",
         (
             "id",
@@ -23,13 +30,13 @@ TRIGGERS = (
             "previous_id",
         ),
     ),
-    Transitions(
+    transitions(
         "disputes_dispute",
         "status",
         {"needs_response": ["under_review", *_ENDS], "under_review": ["won", "lost", "withdrawn"]},
     ),
-    AppendOnly("disputes_disputestep"),
-    PermanentRows("disputes_disputereport", ("id", "digest", "told", "source", "line", "created_at")),
+    append_only("disputes_disputestep"),
+    permanent_rows("disputes_disputereport", ("id", "digest", "told", "source", "line", "created_at")),
 )
 
 

@@ -2,11 +2,11 @@
 
 from django.apps import AppConfig, apps
 
-from kit.db.triggers import AppendOnly, PermanentRows, create_after_migrate
+from kit.db.triggers import append_only, create_after_migrate, permanent_rows
 
 TRIGGERS = (
-    AppendOnly("merchants_auditentry"),
-    PermanentRows("merchants_business", ("id",)),  # rows without a foreign key refer to it (decision 0005)
+    append_only("merchants_auditentry"),
+    permanent_rows("merchants_business", ("id",)),  # rows without a foreign key refer to it (decision 0005)
 )
 
 

@@ -4,45 +4,45 @@ from django.apps import AppConfig
 
 from kit.db.triggers import (
     ITS_COLUMNS,
-    AppendOnly,
-    Final,
-    Kept,
-    KeptUnless,
-    NeverDeleted,
-    PermanentRows,
-    SumToZero,
-    Transitions,
+    append_only,
     create_after_migrate,
+    final,
+    kept,
+    kept_unless,
+    never_deleted,
+    permanent_rows,
+    sum_to_zero,
+    transitions,
 )
 from payments.rules.settlement.settlement_transitions import BATCH_TRANSITIONS, PAYMENT_TRANSITIONS
 
 TRIGGERS = (
-    AppendOnly("payments_accountdeclaration"),
-    AppendOnly("payments_transition"),
-    AppendOnly("payments_tariff"),
-    AppendOnly("payments_feeinvoice"),
-    AppendOnly("payments_feeinvoiceline"),
-    AppendOnly("payments_riskterms"),
-    AppendOnly("payments_reservereturn"),
-    PermanentRows("payments_reservehold", ("business_id", "currency", "batch_id", "amount", "created_at")),
-    PermanentRows("payments_debt", ("business_id", "currency", "since")),
-    PermanentRows("payments_settlementaccount", ("business_id", "currency")),
-    PermanentRows(
+    append_only("payments_accountdeclaration"),
+    append_only("payments_transition"),
+    append_only("payments_tariff"),
+    append_only("payments_feeinvoice"),
+    append_only("payments_feeinvoiceline"),
+    append_only("payments_riskterms"),
+    append_only("payments_reservereturn"),
+    permanent_rows("payments_reservehold", ("business_id", "currency", "batch_id", "amount", "created_at")),
+    permanent_rows("payments_debt", ("business_id", "currency", "since")),
+    permanent_rows("payments_settlementaccount", ("business_id", "currency")),
+    permanent_rows(
         "payments_settlementaccountchange",
         ("account_id", "bank_code", "account_number", "needs_second_owner", "made_by_id", "created_at"),
     ),
-    Final("payments_settlementaccountchange", "state", unless="open"),
-    PermanentRows("payments_settlementpayout", ("payout_id", "account_id", "trigger", "day")),
-    Transitions("payments_settlementpayout", "outcome", {"": ["paid", "failed"], "paid": ["returned"]}),
-    PermanentRows("payments_settlementpayoutbatch", ("payout_id", "batch_id")),
-    AppendOnly("payments_batchtransition"),
-    AppendOnly("payments_reconciliation"),
-    AppendOnly("payments_reconciliationline"),
-    AppendOnly("payments_reversal"),
-    AppendOnly("payments_journal"),
-    AppendOnly("payments_journalleg"),
-    SumToZero("payments_journalleg", "journal_id", "the legs of a journal sum to zero"),
-    PermanentRows(
+    final("payments_settlementaccountchange", "state", unless="open"),
+    permanent_rows("payments_settlementpayout", ("payout_id", "account_id", "trigger", "day")),
+    transitions("payments_settlementpayout", "outcome", {"": ["paid", "failed"], "paid": ["returned"]}),
+    permanent_rows("payments_settlementpayoutbatch", ("payout_id", "batch_id")),
+    append_only("payments_batchtransition"),
+    append_only("payments_reconciliation"),
+    append_only("payments_reconciliationline"),
+    append_only("payments_reversal"),
+    append_only("payments_journal"),
+    append_only("payments_journalleg"),
+    sum_to_zero("payments_journalleg", "journal_id", "the legs of a journal sum to zero"),
+    permanent_rows(
         "payments_proposal",
         (
             "action",
@@ -57,10 +57,10 @@ TRIGGERS = (
             "expires_at",
         ),
     ),
-    Kept("payments_proposal", ("made_about", "confirmers", "business_id")),
-    Final("payments_proposal", "state", unless="open"),
-    NeverDeleted("payments_payoutreturn"),
-    Kept(
+    kept("payments_proposal", ("made_about", "confirmers", "business_id")),
+    final("payments_proposal", "state", unless="open"),
+    never_deleted("payments_payoutreturn"),
+    kept(
         "payments_payoutreturn",
         (
             "bank_reference",
@@ -73,20 +73,20 @@ TRIGGERS = (
             "at",
         ),
     ),
-    Transitions("payments_payoutreturn", "applied", {"unmatched": ["reversed"]}),
-    NeverDeleted("payments_reservedreference"),
+    transitions("payments_payoutreturn", "applied", {"unmatched": ["reversed"]}),
+    never_deleted("payments_reservedreference"),
     # Another account is another beneficiary.
-    PermanentRows(
+    permanent_rows(
         "payments_beneficiary", ("business_id", "reference", "account_number", "bank_code", "currency")
     ),
     # Rows without a foreign key refer to it (decision 0005).
-    NeverDeleted("payments_transaction"),
-    Kept("payments_transaction", ("id", "business_id")),
-    Final("payments_transaction", "status", unless="pending"),
-    Kept("payments_transaction", ("account_number", "bank_code"), ITS_COLUMNS),
-    PermanentRows("payments_settlementitem", ("transaction_id", "gross", "fee", "refunded")),
+    never_deleted("payments_transaction"),
+    kept("payments_transaction", ("id", "business_id")),
+    final("payments_transaction", "status", unless="pending"),
+    kept("payments_transaction", ("account_number", "bank_code"), ITS_COLUMNS),
+    permanent_rows("payments_settlementitem", ("transaction_id", "gross", "fee", "refunded")),
     # A part of a batch whose money hasn't arrived becomes a batch of its own.
-    KeptUnless(
+    kept_unless(
         "payments_settlementitem",
         "batch_id",
         """
@@ -96,22 +96,22 @@ TRIGGERS = (
             AND former.state = 'pending' AND rest.state = 'pending'
         """,
     ),
-    Kept("payments_settlementitem", ("dispute_step_id", "disputed")),
-    Kept("payments_settlementitem", ("fee_tax",)),
-    Transitions("payments_transaction", "settle_status", PAYMENT_TRANSITIONS),
-    Transitions("payments_settlementbatch", "state", BATCH_TRANSITIONS),
-    Final("payments_cardoperation", "status", unless="pending"),
-    Kept("payments_cardoperation", ("destination_account_number", "destination_bank_code"), ITS_COLUMNS),
-    Kept("payments_cardoperation", ("wallet_sequence", "pending_sequence")),
-    Kept("payments_transaction", ("payment_link_id", "checkout_id")),
-    Kept("payments_transaction", ("purpose",)),
-    NeverDeleted("payments_watchedauthorisation"),
-    Kept("payments_watchedauthorisation", ("id", "transaction_id", "opened_at", "until")),
+    kept("payments_settlementitem", ("dispute_step_id", "disputed")),
+    kept("payments_settlementitem", ("fee_tax",)),
+    transitions("payments_transaction", "settle_status", PAYMENT_TRANSITIONS),
+    transitions("payments_settlementbatch", "state", BATCH_TRANSITIONS),
+    final("payments_cardoperation", "status", unless="pending"),
+    kept("payments_cardoperation", ("destination_account_number", "destination_bank_code"), ITS_COLUMNS),
+    kept("payments_cardoperation", ("wallet_sequence", "pending_sequence")),
+    kept("payments_transaction", ("payment_link_id", "checkout_id")),
+    kept("payments_transaction", ("purpose",)),
+    never_deleted("payments_watchedauthorisation"),
+    kept("payments_watchedauthorisation", ("id", "transaction_id", "opened_at", "until")),
     # Where an order was sent: no other account is asked about it (decision 0019).
-    Kept("payments_transaction", ("connector", "account")),
-    Kept("payments_cardoperation", ("connector", "account")),
+    kept("payments_transaction", ("connector", "account")),
+    kept("payments_cardoperation", ("connector", "account")),
     # A printed code must not ask for another price, and all payments of a link mean the same.
-    Kept(
+    kept(
         "payments_paymentlink",
         (
             "reference",
@@ -128,7 +128,7 @@ TRIGGERS = (
             "customer_name",
         ),
     ),
-    Kept("payments_checkout", ("link_id", "token", "amount", "quantity", "currency", "expires_at")),
+    kept("payments_checkout", ("link_id", "token", "amount", "quantity", "currency", "expires_at")),
 )
 
 

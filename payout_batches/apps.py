@@ -2,17 +2,17 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import Kept, NeverDeleted, PermanentRows, Transitions, create_after_migrate
+from kit.db.triggers import create_after_migrate, kept, never_deleted, permanent_rows, transitions
 from payout_batches.transitions import BATCH_TRANSITIONS
 
 TRIGGERS = (
-    PermanentRows(
+    permanent_rows(
         "payout_batches_payoutbatch",
         ("business_id", "reference", "currency", "root_reference", "retry_of_id"),
     ),
-    Transitions("payout_batches_payoutbatch", "status", BATCH_TRANSITIONS),
-    NeverDeleted("payout_batches_payoutbatchitem"),
-    Kept("payout_batches_payoutbatchitem", ("batch_id", "business_id", "reference", "position", "currency")),
+    transitions("payout_batches_payoutbatch", "status", BATCH_TRANSITIONS),
+    never_deleted("payout_batches_payoutbatchitem"),
+    kept("payout_batches_payoutbatchitem", ("batch_id", "business_id", "reference", "position", "currency")),
 )
 
 

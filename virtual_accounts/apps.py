@@ -2,15 +2,15 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import AppendOnly, Final, PermanentRows, Transitions, create_after_migrate
+from kit.db.triggers import append_only, create_after_migrate, final, permanent_rows, transitions
 
 TRIGGERS = (
-    AppendOnly("virtual_accounts_transfer"),
-    Final("virtual_accounts_session", "status", unless="pending"),
-    Transitions(
+    append_only("virtual_accounts_transfer"),
+    final("virtual_accounts_session", "status", unless="pending"),
+    transitions(
         "virtual_accounts_unappliedmoney", "state", {"open": ["returned", "credited"], "returned": ["open"]}
     ),
-    PermanentRows(
+    permanent_rows(
         "virtual_accounts_unclaimedtransfer", ("bank_reference", "account_number", "amount", "currency")
     ),
 )

@@ -2,10 +2,12 @@
 
 from django.apps import AppConfig
 
-from kit.db.triggers import PermanentRows, create_after_migrate
+from kit.db.triggers import create_after_migrate, permanent_rows
 
 TRIGGERS = (
-    PermanentRows("webhooks_delivery", ("id",)),  # attempts refer to it without a foreign key (decision 0005)
+    permanent_rows(
+        "webhooks_delivery", ("id",)
+    ),  # attempts refer to it without a foreign key (decision 0005)
 )
 
 

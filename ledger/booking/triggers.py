@@ -1,22 +1,9 @@
 """Database triggers of the ledger."""
 
-from dataclasses import dataclass
+from kit.db.triggers import append_only, kept, permanent_rows, refusing_trigger, sum_to_zero
 
-from kit.db.triggers import AppendOnly, Kept, PermanentRows, SumToZero, Trigger, refusing_trigger
-
-
-@dataclass(frozen=True, slots=True)
-class Balanced:
-    """Refuse postings that do not sum to zero.
-
-    PostgreSQL looks at all that one INSERT adds. SQLite sees one row at a time: there the postings come
-    first, the entry closes them if they balance, and a closed entry takes no further posting.
-    """
-
-    def triggers(self) -> list[Trigger]:
-        return [*_AT_THE_POSTINGS.triggers(), *(each._replace(postgresql=()) for each in _AT_THE_ENTRY)]
-
-
+# Postings sum to zero. PostgreSQL looks at all that one INSERT adds. SQLite sees one row at a time: there the postings come
+# first, the entry closes them if they balance, and a closed entry takes no further posting.
 _AT_THE_ENTRY = (
     refusing_trigger(
         "ledger_entry_is_balanced",
@@ -31,12 +18,11 @@ _AT_THE_ENTRY = (
         "an entry takes no further posting",
     ),
 )
-_AT_THE_POSTINGS = SumToZero("ledger_posting", "entry_id", "the postings of an entry sum to zero")
-
 TRIGGERS = (
-    AppendOnly("ledger_entry"),
-    AppendOnly("ledger_posting"),
-    PermanentRows("ledger_account", ("id", "business_id", "currency", "kind", "name")),
-    Kept("ledger_account", ("business_id",)),  # a house account gets no business
-    Balanced(),
+    append_only("ledger_entry"),
+    append_only("ledger_posting"),
+    permanent_rows("ledger_account", ("id", "business_id", "currency", "kind", "name")),
+    kept("ledger_account", ("business_id",)),  # a house account gets no business
+    sum_to_zero("ledger_posting", "entry_id", "the postings of an entry sum to zero"),
+    [each._replace(postgresql=()) for each in _AT_THE_ENTRY],
 )

@@ -13,7 +13,7 @@ from django.utils import timezone
 from config.models import beat
 from config.version import VERSION
 from dashboard.search import indexer
-from kit.db.triggers import AppendOnly
+from kit.db.triggers import append_only
 from merchants.models import ApiKey
 from operations import doctor_checks
 from operations.doctor_checks import Severity
@@ -114,7 +114,7 @@ class TestDoctor:
         assert "payments.0009_more" in finding["said"]
 
     def test_finds_a_missing_trigger(self, monkeypatch):
-        monkeypatch.setattr(doctor_checks.triggers, "_registered", [AppendOnly("payments_nothing")])
+        monkeypatch.setattr(doctor_checks.triggers, "_registered", append_only("payments_nothing"))
 
         finding, _ = self.finds("triggers", Severity.BROKEN)
         assert "payments_nothing_no_update" in finding["said"]
