@@ -26,7 +26,7 @@ from payments.rails.bank_signing import (
 from payments.rules import sandbox_triggers
 from payments.rules.settlement.business_days import business_day
 from payments.simulators.fault_injection import ANSWER, Fault, FaultKind, UnknownFault
-from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, post, written
+from payments.simulators.http_server import Conversation, SimulatorServer, post, written
 from payments.simulators.statement_lines import COLUMNS, IN, OUT
 
 DONE, UNKNOWN, NOT_FOUND, DUPLICATE, NO_ACCOUNT = "00", "01", "25", "94", "07"
@@ -216,14 +216,7 @@ class _Exchange(Conversation):
             self.server.is_over.wait(fault.seconds)
         is_lost = kind in {FaultKind.LOSE, FaultKind.LOSE_AND_CUT}
         document = {} if is_lost else self._act(path, json.loads(body or b"{}"))
-        if kind is FaultKind.DELAY:
-            self.server.is_over.wait(fault.seconds)
-        if kind in {FaultKind.SWALLOW, FaultKind.LOSE}:
-            self.server.is_over.wait(HANGING)
-        if kind in {FaultKind.SWALLOW, FaultKind.LOSE, FaultKind.CUT, FaultKind.LOSE_AND_CUT}:
-            self.close_connection = True
-            return
-        self._send(HTTPStatus.OK, document, kind=kind, pause=fault.seconds)
+        self._send(HTTPStatus.OK, document, fault=fault)
 
     def _act(self, path: str, order: dict[str, Any]) -> dict[str, Any]:
         match path.strip("/").split("/"):
@@ -263,26 +256,17 @@ class _Exchange(Conversation):
             and is_signed(self.headers.get(SIGNATURE_HEADER, ""), right)
         )
 
-    def _send(
-        self, status: int, document: dict[str, Any], *, kind: FaultKind = FaultKind.ANSWER, pause: float = 0.0
-    ) -> None:
+    def _send(self, status: int, document: dict[str, Any], *, fault: Fault = ANSWER) -> None:
         body = json.dumps(document).encode()
         asked = self.headers.get(SIGNATURE_HEADER, "")
         signature = answer_signature(self.server.key, asked=asked, body=body)
         headers = {"Content-Type": "application/json", SIGNATURE_HEADER: signature}
         whole = written(status, headers, body)
-        match kind:
-            case FaultKind.HALF:
-                self.wfile.write(whole[: len(whole) - len(body) + len(body) // 2])
-                self.close_connection = True
-            case FaultKind.GARBAGE:
-                self.wfile.write(whole.replace(b"00", b"ZZ"))
-            case FaultKind.DRIP:
-                self.drip(whole, pause)
-            case FaultKind.REDIRECT:
-                self.wfile.write(_redirect(self.path))
-            case _:
-                self.wfile.write(whole)
+        if fault.kind is FaultKind.GARBAGE:
+            whole = whole.replace(b"00", b"ZZ")
+        elif fault.kind is FaultKind.REDIRECT:
+            whole = _redirect(self.path)
+        self.send_under(fault, whole)
 
 
 def _today() -> date:

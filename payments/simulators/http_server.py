@@ -8,7 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from payments.simulators.fault_injection import Fault, FaultKind
+
 HANGING = 3600.0  # seconds that the connection of a withheld answer stays open
+# Faults after which the connection ends.
+ENDING = {FaultKind.SWALLOW, FaultKind.LOSE, FaultKind.CUT, FaultKind.LOSE_AND_CUT, FaultKind.HALF}
 
 
 class SimulatorServer(ThreadingHTTPServer):
@@ -55,12 +59,35 @@ class Conversation(BaseHTTPRequestHandler):
     def read_body(self) -> bytes:
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
-    def drip(self, whole: bytes, pause: float) -> None:
+    def send_under(self, fault: Fault, whole: bytes) -> None:
+        """Send an answer, or what a fault of the connection leaves of it."""
+        kind, wait = fault.kind, self.server.is_over.wait
+        if kind is FaultKind.DELAY:
+            wait(fault.seconds)
+        if kind in {FaultKind.SWALLOW, FaultKind.LOSE}:
+            wait(HANGING)
+        self.close_connection = self.close_connection or kind in ENDING
+        if kind is FaultKind.DRIP:
+            self._drip(whole, fault.seconds)
+        else:
+            self.wfile.write(_left_of(whole, kind))
+
+    def _drip(self, whole: bytes, pause: float) -> None:
         """Send an answer byte by byte, with a pause of some seconds before each."""
         for byte in whole:
             if self.server.is_over.wait(pause):
                 return
             self.wfile.write(bytes([byte]))
+
+
+def _left_of(whole: bytes, kind: FaultKind) -> bytes:
+    """Return what arrives of an answer: all, nothing, its first half or two of it."""
+    if kind in ENDING - {FaultKind.HALF}:
+        return b""
+    if kind is FaultKind.HALF:
+        body = whole.partition(b"\r\n\r\n")[2]
+        return whole[: len(whole) - len(body) // 2 - 1]
+    return whole * 2 if kind is FaultKind.TWICE else whole
 
 
 def written(status: int, headers: Mapping[str, str], body: bytes) -> bytes:

@@ -8,10 +8,10 @@ from http import HTTPStatus
 
 from connectors.checkout.simulator.api.calls import call_of
 from connectors.checkout.simulator.control.control import carry_out
-from connectors.checkout.simulator.control.faults import LOST, CallFault
+from connectors.checkout.simulator.control.faults import CallFault
 from connectors.checkout.simulator.simulator import Answer, Simulator, garbled
 from payments.simulators.fault_injection import FaultKind
-from payments.simulators.http_server import HANGING, Conversation, SimulatorServer, written
+from payments.simulators.http_server import Conversation, SimulatorServer, written
 
 POLL = 0.1  # seconds between two looks for due webhooks
 LARGEST_BODY = 10 * 2**20
@@ -54,24 +54,10 @@ class _Conversation(Conversation):
         return self._send(Answer(HTTPStatus.OK, headers, json.dumps(state, default=str).encode()))
 
     def _answer(self, answer: Answer, fault: CallFault) -> None:
-        kind, wait = fault.fault.kind, self.server.is_over.wait
-        if kind is FaultKind.DELAY:
-            wait(fault.seconds)
-        if kind in {FaultKind.SWALLOW, FaultKind.LOSE}:
-            wait(HANGING)
-        self.close_connection = self.close_connection or kind in LOST
-        match kind:
-            case FaultKind.SWALLOW | FaultKind.LOSE | FaultKind.CUT | FaultKind.LOSE_AND_CUT:
-                return
-            case FaultKind.HALF:
-                whole = written(*answer)
-                self.wfile.write(whole[: len(whole) // 2])
-            case FaultKind.GARBAGE:
-                self._send(answer._replace(body=garbled(answer.body)))
-            case FaultKind.TWICE:
-                self.wfile.write(written(*answer) * 2)
-            case _:
-                self._send(answer)
+        if fault.fault.kind is FaultKind.GARBAGE:
+            self.close_connection = True
+            answer = answer._replace(body=garbled(answer.body))
+        self.send_under(fault.fault, written(*answer))
 
     def _send(self, answer: Answer) -> None:
         self.wfile.write(written(*answer))
