@@ -92,6 +92,7 @@ class Play:
     def come_to_rest(self):
         """Repair everything, and let time pass until the case and our answer have ended."""
         self.desk.paystack.simulator.plan._planned.clear()
+        self.rail._client._buckets.clear()  # a 429 keeps one empty for some real time
         for _ in range(50):
             if not self.rail._client.breaker.allows_calls():
                 self.rail._client.breaker._make_probe()
