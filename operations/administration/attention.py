@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db.models import Count, Exists, Min, OuterRef, QuerySet, Sum
@@ -102,23 +103,22 @@ def _queue(now: datetime) -> Iterator[Figure]:
 
 
 def _unanswered(now: datetime) -> Iterator[Figure]:
+    to_do = partial(_to_do, now=now)
     transactions = reverse("admin:payments_transaction_changelist")
     operations = reverse("admin:payments_cardoperation_changelist")
     yield _blocks(RailBlock.objects.order_by("since"))
-    yield _to_do(
+    yield to_do(
         "Unanswered payouts for staff to resolve",
         Transaction.objects.beyond_retry_window(at=now),
         f"{transactions}?waits=staff",
         "Resolve payouts",
-        now=now,
         is_urgent=True,
     )
-    yield _to_do(
+    yield to_do(
         "Late and second charges found within 7 days, or not paid back yet",
         WatchedAuthorisation.objects.charged(since=now - WEEK),
         f"{reverse('admin:payments_watchedauthorisation_changelist')}?charge=found",
         "Show charges",
-        now=now,
         since="found_at",
         money_in="transaction__currency",
         is_urgent=True,
@@ -132,59 +132,52 @@ def _unanswered(now: datetime) -> Iterator[Figure]:
         "The settings of their connector name another account than the one that they were sent to.",
         "Show orders",
     )
-    yield _to_do(
+    yield to_do(
         "Waiting for their rail for 10 minutes",
         Transaction.objects.unanswered().filter(created_at__lte=now - ANSWERED_BY),
         f"{transactions}?unanswered=all",
         "Show transactions",
-        now=now,
     )
-    yield _to_do(
+    yield to_do(
         "Captures, voids and refunds without a response for 10 minutes",
         CardOperation.objects.unanswered().filter(
             next_query_at__isnull=False, created_at__lte=now - ANSWERED_BY
         ),
         f"{operations}?status__exact=pending",
         "Show operations",
-        now=now,
         money_in="transaction__currency",
     )
-    yield _to_do(
+    yield to_do(
         "Refunds that need attention",
         CardOperation.objects.needing_attention(),
         f"{operations}?needs=attention",
         "Show refunds",
-        now=now,
         money_in="transaction__currency",
     )
-    yield _to_do(
+    yield to_do(
         "Returns that need attention",
         Transaction.objects.needing_attention(),
         f"{transactions}?waits=account",
         "Show returns",
-        now=now,
     )
-    yield _to_do(
+    yield to_do(
         "Voids refused within 7 days",
         CardOperation.objects.refused_voids().filter(finished_at__gte=now - WEEK),
         f"{operations}?kind__exact=void&status__exact=failed",
         "Show voids",
-        now=now,
         money_in="transaction__currency",
     )
-    yield _to_do(
+    yield to_do(
         "Captures refused by the acquirer",
         RefusedCapture.objects.all(),
         reverse("admin:connectors_refusedcapture_changelist"),
         "Show captures",
-        now=now,
     )
-    yield _to_do(
+    yield to_do(
         "Account provider not notified for 10 minutes",
         ProviderMessage.objects.overdue(since=now - ANSWERED_BY),
         f"{reverse('admin:virtual_accounts_providermessage_changelist')}?answer=none",
         "Show messages",
-        now=now,
         money_in=None,
     )
 
@@ -204,105 +197,95 @@ def _blocks(blocks: QuerySet[RailBlock]) -> Figure:
 
 
 def _decisions(now: datetime) -> Iterator[Figure]:
-    yield _to_do(
+    to_do = partial(_to_do, now=now)
+    yield to_do(
         "Proposals awaiting a second person",
         Proposal.objects.open(at=now),
         reverse("admin:payments_proposal_changelist"),
         "Review proposals",
-        now=now,
     )
-    yield _to_do(
+    yield to_do(
         "Businesses whose owner asks to close them",
         Business.objects.filter(closing_requested_at__isnull=False),
         f"{reverse('admin:merchants_business_changelist')}?closing=requested",
         "Show businesses",
-        now=now,
         since="closing_requested_at",
         money_in=None,
     )
-    yield _to_do(
+    yield to_do(
         "Batches awaiting approval",
         SettlementBatch.objects.filter(state=Transaction.SettleStatus.PENDING),
         f"{reverse('admin:payments_settlementbatch_changelist')}?state__exact=pending",
         "Review batches",
-        now=now,
         amount="net",
     )
-    yield _to_do(
+    yield to_do(
         "Batches that update their payments for 10 minutes",
         SettlementBatch.objects.updating().exclude(transitions__at__gt=now - ANSWERED_BY),
         reverse("admin:payments_settlementbatch_changelist"),
         "Show batches",
-        now=now,
         amount="net",
     )
-    yield _to_do(
+    yield to_do(
         "Breaks between banks and the ledger",
         Break.objects.filter(ended_at=None),
         reverse("admin:cash"),
         "Resolve breaks",
-        now=now,
         since="since",
         money_in=None,
     )
-    yield _to_do(
+    yield to_do(
         "Unapplied transfers to decide about",
         UnappliedMoney.objects.open(),
         f"{reverse('admin:virtual_accounts_unappliedmoney_changelist')}?state__exact=open",
         "Show transfers",
-        now=now,
     )
-    yield _to_do(
+    yield to_do(
         "Unclaimed transfers to decide about",
         UnclaimedTransfer.objects.filter(resolved_at__isnull=True),
         f"{reverse('admin:virtual_accounts_unclaimedtransfer_changelist')}?state=open",
         "Assign transfers",
-        now=now,
         since="received_at",
     )
-    yield _to_do(
+    yield to_do(
         "Unmatched payout returns to decide about",
         PayoutReturn.objects.open(),
         f"{reverse('admin:payments_payoutreturn_changelist')}?applied__exact=unmatched&state=open",
         "Match returns",
-        now=now,
         since="at",
     )
-    yield _to_do(
+    yield to_do(
         "Businesses that owe",
         Debt.objects.open(),
         reverse("admin:payments_debt_changelist"),
         "Show debts",
-        now=now,
         since="since",
         money_in=None,
     )
 
 
 def _disputes(now: datetime) -> Iterator[Figure]:
+    to_do = partial(_to_do, now=now)
     disputes = reverse("admin:disputes_dispute_changelist")
-    yield _to_do(
+    yield to_do(
         "Disputes to answer within 24 hours",
         Dispute.objects.overdue(at=now + DAY),
         f"{disputes}?waits=business",
         "Show disputes",
-        now=now,
         is_urgent=True,
     )
-    yield _to_do(
+    yield to_do(
         "Unmatched disputes to decide about",
         DisputeReport.objects.unmatched(),
         reverse("admin:disputes_disputereport_changelist"),
         "Assign disputes",
-        now=now,
         money_in=None,
     )
-    yield _to_do(
+    yield to_do(
         "Answers to disputes to write for the acquirer",
         answer_files.unsent(),
         f"{disputes}?waits=us",
         "Show answers",
-        now=now,
     )
 
 
