@@ -201,8 +201,7 @@ def largest_body(path: str) -> int:
         return int(settings.MAX_FILE_BYTES + settings.MAX_BODY_BYTES)
     if path == FORM_WITH_LOGO:
         return int(settings.MAX_LOGO_BYTES + settings.MAX_BODY_BYTES)
-    size: int = settings.MAX_BATCH_BYTES if path in BATCHES else settings.MAX_BODY_BYTES
-    return size
+    return settings.MAX_BATCH_BYTES if path in BATCHES else settings.MAX_BODY_BYTES
 
 
 class CompleteBody:

@@ -190,8 +190,7 @@ class AcceptDisputeView(APIView):
 
 
 def _disputes(request: Request) -> DisputeQuerySet:
-    disputes: DisputeQuerySet = Dispute.objects.of(business_of(request)).for_representation()
-    return disputes
+    return Dispute.objects.of(business_of(request)).for_representation()
 
 
 def _find(request: Request, dispute_id: UUID) -> Dispute:
@@ -214,5 +213,4 @@ def _answered(
 def _file_name(request: Request) -> str:
     """Return the name in Content-Disposition, as browsers and curl write it, or "" without one."""
     _, parameters = parse_header_parameters(request.META.get("HTTP_CONTENT_DISPOSITION", ""))
-    name: str = parameters.get("filename", "")
-    return name
+    return parameters.get("filename", "")

@@ -150,8 +150,7 @@ def is_replayable(delivery: Delivery, *, now: datetime) -> bool:
 
 def _resendable(*, at: datetime) -> DeliveryQuerySet:
     sendable = Delivery.objects.with_payload().without_tests().of_live_endpoints()
-    found: DeliveryQuerySet = sendable.resendable(at=at)
-    return found
+    return sendable.resendable(at=at)
 
 
 def make_due_now(delivery_id: UUID, *, now: datetime) -> bool:

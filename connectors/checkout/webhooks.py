@@ -35,8 +35,7 @@ class CheckoutWebhooks(ProviderWebhooks):
     digest = "sha256"
 
     def signing_keys(self) -> Sequence[str]:
-        configured: list[str] = settings.CHECKOUT_WEBHOOK_KEYS
-        return configured
+        return settings.CHECKOUT_WEBHOOK_KEYS
 
     def own_account(self) -> str:
         return str(settings.CHECKOUT_PROCESSING_CHANNEL)

@@ -54,8 +54,7 @@ def names_virtual_account(event: ProviderEvent) -> bool:
 
 def find_payment(event: ProviderEvent) -> Transaction | None:
     """Return the payment of the session that an event names, or None."""
-    found: Transaction | None = Transaction.objects.filter(session__in=list(_ids(event.references))).first()
-    return found
+    return Transaction.objects.filter(session__in=list(_ids(event.references))).first()
 
 
 def _ids(references: list[str]) -> Iterator[UUID]:

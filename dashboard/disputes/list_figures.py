@@ -68,8 +68,7 @@ def _numbers(mine: DisputeQuerySet, begins: datetime, *, now: datetime) -> Mappi
         "cases_before": is_case & before,
     }
     counts: dict[str, Any] = {name: CountRows("pk", filter=each) for name, each in wanted.items()}
-    found: Mapping[str, int] = recent.aggregate(**counts)
-    return found
+    return recent.aggregate(**counts)
 
 
 def _card_payments(business: Business, begins: datetime, *, now: datetime) -> tuple[int, int]:

@@ -39,5 +39,4 @@ def csrf_token(_parser: Parser, _token: Token) -> FormTokens:
 
 def _membership(context: Any) -> Membership | None:
     """Return the membership of the request. Templates included with `only` have no variable `request`."""
-    found: Membership | None = getattr(getattr(context, "request", None), "membership", None)
-    return found
+    return getattr(getattr(context, "request", None), "membership", None)

@@ -57,8 +57,7 @@ def find_payment(business: Business, name: str) -> Transaction | None:
     """Return a payment by its id, or by the case number or id of its dispute."""
     disputed = Dispute.objects.of(business).filter(_is_named(name)).values("transaction")
     found = Transaction.objects.of(business).filter(Q(pk=read_id(name)) | Q(pk__in=disputed))
-    payment: Transaction | None = found.select_related("business").first()
-    return payment
+    return found.select_related("business").first()
 
 
 def _is_to_be_disputed(payment: Transaction) -> bool:

@@ -137,8 +137,7 @@ def drop_oldest(listener_id: int) -> None:
 def _newest_surplus(listener_id: int) -> int | None:
     """Return the id of the newest copy that is beyond the limit, or None."""
     newest_first = ListenerCopy.objects.filter(listener=listener_id).order_by("-pk")
-    found: int | None = next(iter(newest_first.values_list("pk", flat=True)[MOST_KEPT : MOST_KEPT + 1]), None)
-    return found
+    return next(iter(newest_first.values_list("pk", flat=True)[MOST_KEPT : MOST_KEPT + 1]), None)
 
 
 def lock(listener_id: int) -> Listener | None:

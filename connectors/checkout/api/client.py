@@ -185,8 +185,7 @@ class CheckoutClient(ProviderClient):
         answer = self._ordered("POST", path, body, key=key, deadline=deadline, reserve=reserve)
         if not isinstance(answer.content, dict):
             self._lose("POST", path, answer)
-        found: Document = answer.content
-        return found
+        return answer.content
 
     def order(self, method: str, path: str, document: Document | None = None, *, deadline: Deadline) -> None:
         """Send an order that has no key and whose answer is empty. Raises as `post` does."""

@@ -29,10 +29,9 @@ ANSWERED = (DisputeStep.Kind.SUBMITTED, DisputeStep.Kind.CLOSED)
 
 def unsent() -> QuerySet[Dispute]:
     """Return the disputes whose acquirer takes files, and waits for an answer that is in none yet."""
-    waiting: QuerySet[Dispute] = Dispute.objects.with_answer_to_write().filter(
+    return Dispute.objects.with_answer_to_write().filter(
         status__in=[Status.UNDER_REVIEW, Status.ACCEPTED], connector__in=SEND_FILES
     )
-    return waiting
 
 
 def is_unsent(dispute: Dispute) -> bool:
@@ -108,8 +107,7 @@ def _row(dispute: Dispute) -> tuple[object, ...]:
 
 def _answered_at(dispute: Dispute) -> datetime:
     """Return when the business answered: of the first step, because a submitted dispute ends later."""
-    at: datetime = dispute.steps.filter(kind__in=ANSWERED).order_by("id").values_list("at", flat=True)[0]
-    return at
+    return dispute.steps.filter(kind__in=ANSWERED).order_by("id").values_list("at", flat=True)[0]
 
 
 def _folder(dispute: Dispute) -> str:

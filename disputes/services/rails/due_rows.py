@@ -30,8 +30,7 @@ def lease_next(queue: type[R], lease: timedelta, *, now: datetime) -> R | None:
 
 def held(row: R) -> QuerySet[R]:
     """Return the row, unless its lease was lost."""
-    found: QuerySet[R] = type(row)._default_manager.filter(pk=row.pk, next_at=row.next_at)
-    return found
+    return type(row)._default_manager.filter(pk=row.pk, next_at=row.next_at)
 
 
 def next_try(row: R, *, now: datetime) -> datetime:

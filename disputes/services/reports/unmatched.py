@@ -130,13 +130,11 @@ def _closing(
 
 def _dispute(report: DisputeReport) -> Dispute:
     """Return the dispute that a report contradicts."""
-    found: Dispute = Dispute.objects.select_related("business").get(pk=cast("UUID", report.dispute_id))
-    return found
+    return Dispute.objects.select_related("business").get(pk=cast("UUID", report.dispute_id))
 
 
 def _lock(report_id: UUID) -> DisputeReport:
-    found: DisputeReport = DisputeReport.objects.select_for_update().get(pk=report_id)
-    return found
+    return DisputeReport.objects.select_for_update().get(pk=report_id)
 
 
 def _lock_case(report_id: UUID) -> None:
