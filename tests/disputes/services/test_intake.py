@@ -9,13 +9,16 @@ from django.utils import timezone
 from disputes.models import Dispute, DisputeReport, DisputeStep
 from ledger.invariants import check
 from ledger.models import Account
+from ledger.services import Kind
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
 from payments.rules.words.dispute_words import Reason, Stage, Status
+from payments.services.journals.drafts import Leg
 from tests import orders
 from tests.disputed import AMOUNT, disputed, every_event_of_disputes, payment_of, take
+from tests.journals import adjusted
 from tests.refunds import ask_for_refund, refund
-from tests.settling import decide, settle
+from tests.settling import decide, settle, today
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
 
@@ -377,6 +380,96 @@ class TestSettlement:
         assert owing.net == 0
         assert owing.disputes == AMOUNT
         assert DisputeStep.objects.filter(kind="opened").count() == 2
+
+    def test_pays_what_was_given_back_without_a_next_payment(self, api, settings):
+        """The business has stopped selling when its dispute is won, so that no batch of payments nets it."""
+        settings.DISPUTE_FEES = {"NGN": FEE}
+        payment = payment_of(api)
+        disputed(payment)
+        (owing,) = settle()
+        decide(owing, "approve", "release")
+        assert (owing.net, owing.carried_forward) == (0, payment.fee + FEE)
+        assert settle() == []
+
+        take(payment, status=Status.WON)
+        assert settle(today() - timedelta(days=1)) == []
+        (rejected,) = settle()
+        decide(rejected, "reject")
+        (batch,) = settle()
+
+        assert settle() == []
+        assert (batch.state, batch.day, batch.payments_count, batch.gross) == ("pending", today(), 0, 0)
+        assert (batch.disputes, batch.fees, batch.net) == (-AMOUNT, -FEE, AMOUNT - payment.fee)
+        decide(batch, "approve", "release")
+        after = balances(payment)
+        assert (after["wallet"], after.get("pending_settlement", 0)) == (AMOUNT - payment.fee, 0)
+        lines = api.get(f"/api/settlements/{batch.pk}").json()["items"]["data"]
+        assert [(one["kind"], one["net"]) for one in lines] == [
+            ("dispute", AMOUNT + FEE),
+            ("brought_forward", -payment.fee - FEE),
+        ]
+
+    def test_pays_what_was_given_back_where_money_must_arrive(self, api, settings):
+        payment = payment_of(api)
+        disputed(payment)
+        decide(*settle(), "approve", "release")
+        take(payment, status=Status.WON)
+        settings.RELEASE_REQUIRES_FUNDS = True
+
+        (batch,) = settle()
+
+        assert decide(batch, "approve", "release").state == "released"
+
+    def test_waits_with_what_was_given_back_for_a_debt_that_is_larger(self, api):
+        payment, other = payment_of(api), payment_of(api)
+        (batch,) = settle()
+        decide(batch, "approve", "release")
+        disputed(payment, amount=20_000)
+        refund(api, other.reference, amount=40_000)
+
+        take(payment, amount=20_000, status=Status.WON)
+
+        assert settle() == []
+        refund(api, other.reference, amount=10_000)
+        assert settle() == []
+
+    def test_waits_with_what_was_given_back_for_a_debt_that_is_not_released(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+        (owing,) = settle()
+        assert owing.carried_forward == payment.fee
+        take(payment, status=Status.WON)
+
+        assert settle() == []
+        decide(owing, "approve")
+        assert settle() == []
+        decide(owing, "release")
+        (batch,) = settle()
+
+        assert (batch.brought_forward, batch.net) == (payment.fee, AMOUNT - payment.fee)
+
+    def test_does_not_pay_again_what_staff_have_credited(self, api):
+        payment = payment_of(api)
+        disputed(payment)
+        decide(*settle(), "approve", "release")
+        take(payment, status=Status.WON)
+        left = AMOUNT - payment.fee
+        legs = (Leg(Kind.WALLET, "", left), Leg(Kind.PENDING_SETTLEMENT, "", -left))
+
+        adjusted(payment.business, left, legs=legs)
+
+        assert settle() == []
+
+    def test_makes_no_batch_of_what_was_taken_and_given_back(self, api):
+        payment = payment_of(api)
+        decide(*settle(), "approve", "release")
+        disputed(payment)
+        assert settle() == []
+
+        take(payment, status=Status.WON)
+
+        assert settle() == []
+        assert "pending_settlement" not in balances(payment)
 
     def test_of_a_later_stage_holds_what_was_paid_out(self, api, settings):
         """The chargeback was won, its payment released and paid out: the business owes the amount until the end."""

@@ -1,5 +1,8 @@
 """Build settlement batches from the successful payments of a business day and the refunds to net.
 
+What disputes gave back is netted too. Without payments it forms a batch of its own, because the business may have stopped
+selling. Refunds and debts alone form none.
+
 A batch is filled in chunks, each in its own database transaction under the lock of the batch. The next run continues
 the batch of a killed run, and concurrent runs fill the same batch. Once complete, the payments of a large batch become
 pending in chunks, too (`batch_transitions`). Lock order: batch, transactions.
@@ -12,17 +15,20 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction as database
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models.expressions import Combinable
 from django.db.models.functions import TruncDate
 
 from kit.db.prepared_statements import insert_if_absent
 from kit.time.time_ordered_ids import new_id
+from ledger.models import Account
 from merchants.models import Business
 from payments.models import (
     COLLECTED,
     BatchTransition,
     CardOperation,
     SettlementBatch,
+    SettlementBatchQuerySet,
     SettlementItem,
     Transaction,
     TransactionQuerySet,
@@ -65,6 +71,7 @@ class _NothingLeft(Exception):
 def due(*, until: date, business: Business | None = None) -> list[Due]:
     """Return the payments that await a batch up to the end of a business day, oldest day first.
 
+    After them, without payments, what disputes gave back and no payments of its business and currency will net.
     `business` limits them to one business.
     """
     groups = (
@@ -76,7 +83,52 @@ def due(*, until: date, business: Business | None = None) -> list[Due]:
         .annotate(payments=Count("id"), gross=Sum(COLLECTED), fees=Sum("fee"), taxes=Sum("fee_tax"))
         .order_by("day", "business_id", "currency")
     )
-    return [Due(**group) for group in groups]
+    payments = [Due(**group) for group in groups]
+    paid = {(one.business_id, one.currency) for one in payments}
+    given_back = _given_back(until=until, business=business)
+    return [*payments, *(one for one in given_back if (one.business_id, one.currency) not in paid)]
+
+
+def _given_back(*, until: date, business: Business | None) -> list[Due]:
+    """Return where disputes gave back more than is to be netted, with the business day of the last step."""
+    steps = (
+        _unnetted_steps()
+        .filter(Q() if business is None else Q(dispute__business=business))
+        .values_list("dispute__business", "dispute__currency")
+        .annotate(taken=Sum(F("taken") + F("fee")), last=Max("at"))
+        .filter(taken__lt=0, last__lt=business_days.begins_at(business_days.day_after(until)))
+        .order_by("dispute__business", "dispute__currency")
+    )
+    none = {"payments": 0, "gross": 0, "fees": 0, "taxes": 0}
+    return [
+        Due(business_id=business_id, currency=currency, day=business_days.business_day(last), **none)
+        for business_id, currency, _, last in steps
+        if _has_more_given_back(business_id, currency)
+    ]
+
+
+def _has_more_given_back(business_id: UUID, currency: str) -> bool:
+    """Return whether a batch without payments would pay: disputes gave back more than refunds and debts take.
+
+    Pending settlement must hold that beside unreleased batches. It doesn't if one of them carries a debt forward, which is
+    netted once it is released, or if staff have credited the money by a journal.
+    """
+    steps, refunds = _dispute_steps_to_net(business_id, currency), _refunds_to_net(business_id, currency)
+    paid = -_sum_of(steps, F("taken") + F("fee"))
+    if paid <= 0:
+        return False
+    paid -= _sum_of(refunds, F("amount")) + _sum_of(_debts(business_id, currency), F("carried_forward"))
+    unreleased = SettlementBatch.objects.filter(
+        business=business_id, currency=currency, state__in=[SettleStatus.PENDING, SettleStatus.APPROVED]
+    )
+    pending = Account.objects.filter(
+        business=business_id, currency=currency, kind=Account.Kind.PENDING_SETTLEMENT
+    )
+    return 0 < paid <= _sum_of(pending, F("balance")) - _sum_of(unreleased, F("net"))
+
+
+def _sum_of(rows: QuerySet[Any], amount: Combinable) -> int:
+    return int(rows.aggregate(sum=Sum(amount, default=0))["sum"])
 
 
 def settle(work: list[Due], *, actor: str, now: datetime, business: Business | None = None) -> Iterator[Step]:
@@ -109,7 +161,8 @@ def _take_step(business_id: UUID, currency: str, day: date, *, actor: str, now: 
         with database.atomic():
             batch = _lock_begun(business_id, currency)
             if batch is None:
-                if not _unsettled(business_id, currency, day).exists():
+                has_payments = _unsettled(business_id, currency, day).exists()
+                if not has_payments and not _has_more_given_back(business_id, currency):
                     return None
                 batch = _begin(business_id, currency, day, actor=actor, now=now)
             return _grow(batch, actor=actor, now=now)
@@ -120,7 +173,7 @@ def _take_step(business_id: UUID, currency: str, day: date, *, actor: str, now: 
 def _grow(batch: SettlementBatch, *, actor: str, now: datetime) -> Step:
     added = _add_payments(batch, now=now)
     if not added:
-        if not batch.items.exists():
+        if not batch.items.exists() and not _has_more_given_back(batch.business_id, batch.currency):
             raise _NothingLeft
         _complete(batch, actor=actor, now=now)
     return Step(batch, added)
@@ -201,7 +254,7 @@ def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
     """Net the refunds, the disputes and the debts of earlier batches, and make the batch pending."""
     insert_selected(
         SettlementItem,
-        _refunds_to_net(batch).order_by("finished_at", "id"),
+        _refunds_to_net(batch.business_id, batch.currency).order_by("finished_at", "id"),
         {
             "batch": batch.pk,
             "transaction": F("transaction_id"),
@@ -214,7 +267,7 @@ def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
     )
     insert_selected(
         SettlementItem,
-        _dispute_steps_to_net(batch).order_by("id"),
+        _dispute_steps_to_net(batch.business_id, batch.currency).order_by("id"),
         {
             "batch": batch.pk,
             "transaction": F("dispute__transaction_id"),
@@ -226,40 +279,46 @@ def _complete(batch: SettlementBatch, *, actor: str, now: datetime) -> None:
             "is_live": True,
         },
     )
-    debts = SettlementBatch.objects.filter(
-        business=batch.business_id,
-        currency=batch.currency,
-        state=SettleStatus.RELEASED,
-        carried_forward__gt=0,
-        carried_into=None,
-    )
-    debts.update(carried_into=batch)
+    _debts(batch.business_id, batch.currency).update(carried_into=batch)
     update_totals(batch)
     batch_transitions.transition(batch, SettleStatus.PENDING, actor=actor, now=now)
 
 
-def _refunds_to_net(batch: SettlementBatch) -> QuerySet[CardOperation]:
-    """Return the refunds of payments in this and earlier batches that no live batch has netted."""
+def _refunds_to_net(business_id: UUID, currency: str) -> QuerySet[CardOperation]:
+    """Return the refunds of payments in live batches that no live batch has netted."""
     netted = SettlementItem.objects.filter(operation=OuterRef("pk"), is_live=True)
     return CardOperation.objects.filter(
         ~Exists(netted),
         ~Q(transaction__settle_status__in=["", SettleStatus.REJECTED]),
-        business=batch.business_id,
-        transaction__currency=batch.currency,
+        business=business_id,
+        transaction__currency=currency,
         kind=CardOperation.Kind.REFUND,
         status=CardOperation.Status.SUCCESS,
     )
 
 
-def _dispute_steps_to_net(batch: SettlementBatch) -> QuerySet[Any]:
-    """Return the steps of disputes of payments in this and earlier batches that moved money and no live batch has netted."""
+def _dispute_steps_to_net(business_id: UUID, currency: str) -> QuerySet[Any]:
+    """Return the steps of disputes of payments in live batches that moved money and no live batch has netted."""
+    return _unnetted_steps().filter(dispute__business=business_id, dispute__currency=currency)
+
+
+def _unnetted_steps() -> QuerySet[Any]:
     netted = SettlementItem.objects.filter(dispute_step=OuterRef("pk"), is_live=True)
     return dispute_steps().filter(
         ~Exists(netted),
         ~Q(taken=0) | ~Q(fee=0),
         ~Q(dispute__transaction__settle_status__in=["", SettleStatus.REJECTED]),
-        dispute__business=batch.business_id,
-        dispute__currency=batch.currency,
+    )
+
+
+def _debts(business_id: UUID, currency: str) -> SettlementBatchQuerySet:
+    """Return the released batches whose debt no batch has brought forward."""
+    return SettlementBatch.objects.filter(
+        business=business_id,
+        currency=currency,
+        state=SettleStatus.RELEASED,
+        carried_forward__gt=0,
+        carried_into=None,
     )
 
 
