@@ -36,6 +36,25 @@ _OUTCOMES = """
                 FROM payments_journal journal JOIN payments_journalleg leg ON leg.journal_id = journal.id
                 WHERE leg.kind = 'wallet' AND leg.amount < 0"""
 
+# Unapplied money that is open again because its return came back: `event_subjects.reopening_by` derives the id.
+_REOPENINGS = """
+                UNION ALL
+                SELECT {id}, payout.business_id, returned.at, 'unapplied', 'unapplied'
+                FROM payments_payoutreturn returned
+                    JOIN payments_transaction payout ON payout.id = returned.transaction_id
+                WHERE returned.applied = 'reversed' AND payout.reference LIKE 'return_%'"""
+
+
+def _without_outcome(reopening_id: str) -> str:
+    """Return the query for deliveries of opt-in events without a matching outcome."""
+    return f"""
+            SELECT 'delivery ' || delivery.id
+            FROM webhooks_delivery delivery LEFT JOIN ({_OUTCOMES}{_REOPENINGS.format(id=reopening_id)}
+            ) outcome ON outcome.id = delivery.subject AND outcome.business_id = delivery.business_id
+            WHERE delivery.subject IS NOT NULL AND delivery.event IN {_OPT_IN}
+                AND (outcome.id IS NULL OR outcome.event <> delivery.event)
+        """
+
 
 def _unpublished(is_later: str) -> str:
     """Return the query for outcomes without a delivery that came later than the webhook configuration."""
@@ -100,13 +119,8 @@ INVARIANTS = (
     Invariant(
         name="opt_in_events_match_outcomes",
         rule="A delivery of an opt-in event has a matching outcome of its business.",
-        sql=f"""
-            SELECT 'delivery ' || delivery.id
-            FROM webhooks_delivery delivery LEFT JOIN ({_OUTCOMES}
-            ) outcome ON outcome.id = delivery.subject AND outcome.business_id = delivery.business_id
-            WHERE delivery.subject IS NOT NULL AND delivery.event IN {_OPT_IN}
-                AND (outcome.id IS NULL OR outcome.event <> delivery.event)
-        """,
+        sql=_without_outcome("CAST(overlay(CAST(returned.id AS text) placing '8' from 15 for 1) AS uuid)"),
+        on_sqlite=_without_outcome("substr(returned.id, 1, 12) || '8' || substr(returned.id, 14)"),
     ),
     Invariant(
         name="subscribed_outcomes_are_published",

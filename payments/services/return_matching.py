@@ -58,7 +58,7 @@ def credit(payout: Transaction, payout_return: PayoutReturn, *, actor: Actor, no
     to = Kind.WALLET
     if payout_return.amount == payout.amount and refused_returns.is_return(payout):
         money = refused_returns.reopen(payout, reason=payout_return.reason or RETURNED_BY_BANK)
-        opt_in_events.publish_unapplied(money, now=now)
+        opt_in_events.publish_unapplied(money, returned=payout_return, now=now)
         to = Kind.UNAPPLIED
     audit.record(
         action="payout.reversed",

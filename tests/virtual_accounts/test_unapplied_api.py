@@ -596,6 +596,28 @@ class TestReturnThatTheBankSentBack:
         assert events["transfer.unapplied"]["reason"] == "Account closed"
         assert broken_rules() == []
 
+    @pytest.mark.usefixtures("allowed")
+    def test_has_an_event_beside_that_of_its_arrival(self, api, ada, arrive, bounce):
+        """The arrival, and each return that came back, is an outcome of its own."""
+        make_endpoint(business=ada.business, events=["unapplied"])
+        money = arrive(**KNOWN)
+        decide(api, money, "return")
+
+        assert bounce(payouts().get())["applied"] == "reversed"
+        decisions.return_to_sender(money.pk, reason="Again", actor=STAFF, now=timezone.now())
+        second = payouts().exclude(amount_returned__gt=0).get()
+        assert bounce(second, bank_reference="ret-2", reason="Dormant")["applied"] == "reversed"
+
+        sent = [json.loads(each.body) for each in Delivery.objects.order_by("created_at")]
+        assert [each["event"] for each in sent] == ["transfer.unapplied"] * 3
+        assert [each["data"].get("reason") for each in sent] == [None, "Account closed", "Dormant"]
+        assert {each["data"]["id"] for each in sent} == {str(money.pk)}
+        listed = api.get("/api/events").json()["data"]
+        assert {(each["subject"]["type"], each["subject"]["id"]) for each in listed} == {
+            ("transfer", str(money.pk))
+        }
+        assert broken_rules() == []
+
     def test_may_be_credited_or_returned_again(self, api, ada, returned, bounce):
         bounce(payouts().get())
         decisions.return_to_sender(returned.pk, reason="Again", actor=STAFF, now=timezone.now())

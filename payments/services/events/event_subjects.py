@@ -4,10 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from kit.text.ids import read_id
 from merchants.models import Business
 from payments.models import CardOperation, PayoutReturn, Transaction, dispute_steps
 from virtual_accounts.models import VirtualAccount
 from webhooks.models import Category, Delivery, category_of
+
+# Versions of UUIDs: of rows, and of the reopenings that are derived from them.
+TIME_ORDERED, REOPENINGS = 7, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +123,31 @@ def _returned_payouts(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
     }
 
 
+def reopening_by(return_id: UUID) -> UUID:
+    """Return the outcome that a returned payout opened unapplied money again. The return itself is another outcome.
+
+    >>> str(reopening_by(UUID("019b3f00-0000-7000-8000-000000000001")))
+    '019b3f00-0000-8000-8000-000000000001'
+    """
+    return _in_version(return_id, REOPENINGS)
+
+
+def _in_version(key: UUID, version: int) -> UUID:
+    digits = key.hex
+    return UUID(f"{digits[:12]}{version}{digits[13:]}")
+
+
 def _transfers(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
-    return {key: Subject(type="transfer", id=key) for key in outcomes}
+    """Return the subjects of arrivals, whose outcome is the money, and of returns that came back."""
+    keys = list(outcomes)
+    returns = {_in_version(key, TIME_ORDERED): key for key in keys if key.version == REOPENINGS}
+    found = {key: Subject(type="transfer", id=key) for key in keys if key.version != REOPENINGS}
+    payouts = PayoutReturn.objects.filter(pk__in=returns).values_list("pk", "transaction__reference")
+    for key, reference in payouts if returns else ():
+        money = read_id(reference.removeprefix("return_")[:32])  # `refused_returns` names payouts so
+        if money is not None:
+            found[returns[key]] = Subject(type="transfer", id=money)
+    return found
 
 
 def _settlements(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:

@@ -18,6 +18,7 @@ from payments.representation.payments import (
     represent_settlement,
     represent_unapplied_transfer,
 )
+from payments.services.events import event_subjects
 from virtual_accounts.models import UnappliedMoney, VirtualAccount
 from virtual_accounts.representation import represent as represent_account
 from virtual_accounts.services import unapplied_queries
@@ -49,12 +50,12 @@ def publish_reversal(payout: Transaction, payout_return: PayoutReturn, *, now: d
     webhooks.publish(event, now=now)
 
 
-def publish_unapplied(money: UnappliedMoney, *, now: datetime) -> None:
-    """Publish a transfer that matches no payment, or whose return came back."""
+def publish_unapplied(money: UnappliedMoney, *, returned: PayoutReturn | None = None, now: datetime) -> None:
+    """Publish a transfer that matches no payment, or whose return came back as `returned`. Each is an outcome of its own."""
     event = NewEvent(
         Event.TRANSFER_UNAPPLIED,
         business_id=money.business_id,
-        subject=money.pk,
+        subject=money.pk if returned is None else event_subjects.reopening_by(returned.pk),
         data=lambda: represent_unapplied_transfer(unapplied_queries.find(money.pk)),
     )
     webhooks.publish(event, now=now)
