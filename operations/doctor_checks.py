@@ -237,7 +237,7 @@ def _migrations(_now: datetime) -> Iterator[Finding]:
 
 
 def _triggers(_now: datetime) -> Iterator[Finding]:
-    missing = [*triggers.missing(connection), *triggered_checks.missing()]
+    missing = triggers.missing(connection, further=triggered_checks.trigger_names(connection))
     if missing:
         yield Finding(
             "triggers",

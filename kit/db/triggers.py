@@ -181,10 +181,11 @@ def drop_all(connection: BaseDatabaseWrapper) -> None:
             cursor.execute(f"DROP TRIGGER {connection.ops.quote_name(name)}")
 
 
-def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Return the names of triggers that don't exist in the database, or are disabled there."""
+def missing(connection: BaseDatabaseWrapper, *, further: Iterable[str]) -> list[str]:
+    """Return the names of triggers, of apps and `further` ones, that don't exist in the database, or are disabled there."""
+    of_apps = [each.name for each in _registered if _statements(each, connection)]
     firing = _names(connection, _FIRING)
-    return [each.name for each in _registered if _statements(each, connection) and each.name not in firing]
+    return [name for name in (*of_apps, *further) if name not in firing]
 
 
 def create_missing(triggers: Iterable[Trigger], connection: BaseDatabaseWrapper) -> None:
