@@ -58,7 +58,7 @@ def send(
             return RailAnswer(outcome=outcomes.PROCESSING)
     else:
         made = _answer(operation, client.own(answer.data))
-        if not _is_failed(made):
+        if not made.outcome.is_failure:
             return made
     # Nothing says that this is the answer to the first request: a network may deliver one twice.
     listed = of_transaction(client, transaction_id(), until=until)
@@ -80,7 +80,7 @@ def query(
         except Refused:
             raise AnswerLost from None
         answer = _answer(operation, client.own(found))
-        if not _is_failed(answer) or not transaction_id:
+        if not answer.outcome.is_failure or not transaction_id:
             return answer
         # A request that was delivered twice has made two, of which the other one may be paid.
         return _found(operation, of_transaction(client, transaction_id, until=until)) or answer
@@ -163,10 +163,6 @@ def _answer(operation: OperationOrder, refund: Document) -> RailAnswer:
         log.error("refund needs attention: Paystack asks for the payer's account", id=str(operation.id))
     attention = ASKS_FOR_ACCOUNT if status in NEEDS_ATTENTION else ""
     return RailAnswer(outcome=outcomes.PROCESSING, acquirer_reference=number, attention=attention)
-
-
-def _is_failed(answer: RailAnswer) -> bool:
-    return not answer.outcome.is_success and not answer.outcome.is_pending
 
 
 def _is_sent_later(operation: OperationOrder, refused: Refused) -> bool:

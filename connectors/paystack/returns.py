@@ -69,5 +69,4 @@ def _refund(order: PayoutOrder) -> OperationOrder:
 
 def _of_transfer(answer: RailAnswer) -> RailAnswer:
     """Return the answer with the outcome of a bank transfer."""
-    is_failed = not answer.outcome.is_success and not answer.outcome.is_pending
-    return replace(answer, outcome=outcomes.payout_failure("")) if is_failed else answer
+    return replace(answer, outcome=outcomes.payout_failure("")) if answer.outcome.is_failure else answer

@@ -30,6 +30,10 @@ class Outcome:
     def is_pending(self) -> bool:
         return self.code == "10001"
 
+    @property
+    def is_failure(self) -> bool:
+        return not self.is_success and not self.is_pending
+
 
 COMPLETED = Outcome("10000", "Payment completed", "00")
 PROCESSING = Outcome("10001", "Processing")

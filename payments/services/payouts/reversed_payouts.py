@@ -59,7 +59,7 @@ def query_of(subject: str) -> Callable[[], RailAnswer | None]:
 
 def apply(subject: str, answer: RailAnswer | None) -> None:
     """Record a return of the whole amount if the bank says now that a payout failed. Idempotent."""
-    if answer is not None and not answer.outcome.is_success and not answer.outcome.is_pending:
+    if answer is not None and answer.outcome.is_failure:
         _record_return(UUID(subject.removeprefix(PREFIX)))
 
 
