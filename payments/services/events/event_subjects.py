@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from kit.text.ids import read_id
 from merchants.models import Business
 from payments.models import CardOperation, PayoutReturn, Transaction, dispute_steps
+from payments.services.refunds import refused_returns
 from virtual_accounts.models import VirtualAccount
 from webhooks.models import Category, Delivery, category_of
 
@@ -143,8 +143,8 @@ def _transfers(outcomes: Iterable[UUID]) -> dict[UUID, Subject]:
     returns = {_in_version(key, TIME_ORDERED): key for key in keys if key.version == REOPENINGS}
     found = {key: Subject(type="transfer", id=key) for key in keys if key.version != REOPENINGS}
     payouts = PayoutReturn.objects.filter(pk__in=returns).values_list("pk", "transaction__reference")
-    for key, reference in payouts if returns else ():
-        money = read_id(reference.removeprefix("return_")[:32])  # `refused_returns` names payouts so
+    for key, reference in payouts:
+        money = refused_returns.money_of(reference)
         if money is not None:
             found[returns[key]] = Subject(type="transfer", id=money)
     return found
