@@ -40,10 +40,8 @@ def query_due(*, clock: Callable[[], datetime] = database_now) -> int:
 
 def _list_cases_of_acquirers(*, now: datetime) -> None:
     """Have the open cases of the acquirers listed that businesses use. Those of earlier ones are listed as long as they are configured."""
-    for name in sorted(filter(rails.is_queried, rail_choices.acquirers_in_use())):
-        account = _account_at(name)
-        listing = CaseQuery.objects.filter(connector=name, account=account, case_number="")
-        if account and not listing.exists():
+    for name in filter(rails.is_queried, rail_choices.acquirers_in_use()):
+        if account := _account_at(name):
             case_queries.start_listing(connector=name, account=account, now=now)
 
 
