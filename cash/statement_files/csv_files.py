@@ -129,7 +129,8 @@ def _lines(
     """Return the lines, their balances, and which accounts and currencies they name, with a line of each."""
     lines: list[ParsedLine] = []
     balances: list[int] = []
-    fees: dict[bool, list[int]] = {True: [], False: []}  # of amounts that came in, and of the others
+    fees_of_payments: list[int] = []
+    fees_of_others: list[int] = []
     named: dict[str, dict[str, int]] = {"account": {}, "currency": {}}
     for row in _rows(
         file, account.csv_mapping
@@ -138,10 +139,11 @@ def _lines(
         if "balance" in row.cells:
             balances.append(_balance(row, account))
         if row.cells.get("fee"):
-            fees[lines[-1].amount > 0].append(_read(row, "fee", account))
+            fees = fees_of_payments if lines[-1].amount > 0 else fees_of_others
+            fees.append(_read(row, "fee", account))
         for name, found in named.items():
             found.setdefault(row.cells.get(name, ""), row.number)
-    if kept := _kept(fees[True], fees[False]):
+    if kept := _kept(fees_of_payments, fees_of_others):
         day = max(line.booked_on for line in lines)
         lines.append(
             ParsedLine(place="the fees", booked_on=day, amount=-kept, order=None, kind=FEE, text="All fees")
