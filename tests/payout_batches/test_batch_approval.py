@@ -1,6 +1,7 @@
 """What a batch waits for before it is sent: approval by other members, the business's server, limits and freezes."""
 
 from datetime import timedelta
+from itertools import cycle
 
 import pytest
 from django.db import transaction as database
@@ -41,6 +42,17 @@ def controls(business, **values):
 
 def acting():
     return {"actor": Actor(name="test"), "now": timezone.now()}
+
+
+def server_deciding(business, monkeypatch, *decisions, text=""):
+    """Give the business a server that decides all questions so, or if several decisions are given, one question by each."""
+    controls(business, server_url="http://127.0.0.1:9/ask")
+    left = cycle(decisions) if len(decisions) == 1 else iter(decisions)
+    monkeypatch.setattr(
+        server_answers.server_questions,
+        "ask",
+        lambda found: [Answer(each.id, next(left), text) for each in found],
+    )
 
 
 def asked(business):
@@ -157,13 +169,7 @@ def test_server_is_asked_once_about_all_of_it(business, monkeypatch, decision):
 
 
 def test_server_that_does_not_answer_is_asked_again_when_the_sandbox_advances(api, business, monkeypatch):
-    controls(business, server_url="http://127.0.0.1:9/ask")
-    answers = iter([Decision.NONE, Decision.NONE, Decision.APPROVE])
-    monkeypatch.setattr(
-        server_answers.server_questions,
-        "ask",
-        lambda found: [Answer(each.id, next(answers), "") for each in found],
-    )
+    server_deciding(business, monkeypatch, Decision.NONE, Decision.NONE, Decision.APPROVE)
     made = checked_batch(business)
     batches.approve(made.pk, **acting())
     sending.send_due()
@@ -176,13 +182,7 @@ def test_server_that_does_not_answer_is_asked_again_when_the_sandbox_advances(ap
 
 
 def test_says_that_it_waits_for_the_server(api, business, monkeypatch):
-    controls(business, server_url="http://127.0.0.1:9/ask")
-    answers = iter([Decision.NONE, Decision.APPROVE])
-    monkeypatch.setattr(
-        server_answers.server_questions,
-        "ask",
-        lambda found: [Answer(each.id, next(answers), "The server answered 500.") for each in found],
-    )
+    server_deciding(business, monkeypatch, Decision.NONE, Decision.APPROVE, text="The server answered 500.")
     made = checked_batch(business)
     address = f"/api/payout-batches/{made.reference}"
 
@@ -198,12 +198,7 @@ def test_says_that_it_waits_for_the_server(api, business, monkeypatch):
 
 @pytest.mark.parametrize("decision", [Decision.DENY, Decision.NONE])
 def test_says_that_the_server_rejected_it(business, monkeypatch, decision):
-    controls(business, server_url="http://127.0.0.1:9/ask")
-    monkeypatch.setattr(
-        server_answers.server_questions,
-        "ask",
-        lambda found: [Answer(each.id, decision, "The server answered 500.") for each in found],
-    )
+    server_deciding(business, monkeypatch, decision, text="The server answered 500.")
     made = checked_batch(business)
     batches.approve(made.pk, **acting())
     for _ in range(server_answers.server_questions.ATTEMPTS):
@@ -218,12 +213,7 @@ def test_says_that_the_server_rejected_it(business, monkeypatch, decision):
 
 
 def test_that_the_server_rejected_ends_before_its_time(business, monkeypatch):
-    controls(business, server_url="http://127.0.0.1:9/ask")
-    monkeypatch.setattr(
-        server_answers.server_questions,
-        "ask",
-        lambda found: [Answer(each.id, Decision.DENY, "") for each in found],
-    )
+    server_deciding(business, monkeypatch, Decision.DENY)
     make_endpoint(business=business, events=["payout_batch"])
     made = checked_batch(business)
     batches.schedule(made.pk, timezone.now() + timedelta(days=1), **acting())
@@ -237,12 +227,7 @@ def test_that_the_server_rejected_ends_before_its_time(business, monkeypatch):
 
 
 def test_server_is_not_asked_about_a_cancelled_batch(business, monkeypatch):
-    controls(business, server_url="http://127.0.0.1:9/ask")
-    monkeypatch.setattr(
-        server_answers.server_questions,
-        "ask",
-        lambda found: [Answer(each.id, Decision.DENY, "") for each in found],
-    )
+    server_deciding(business, monkeypatch, Decision.DENY)
     made = checked_batch(business)
     batches.approve(made.pk, **acting())
     batches.cancel(made.pk, **acting())

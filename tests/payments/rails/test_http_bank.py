@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from kit.connectors import http_client
 from kit.connectors.http_client import NoAnswer
-from merchants.people.audit import Actor
 from payments.models import Transaction
 from payments.rails import RailUnavailable, http_bank
 from payments.rails.protocol import AnswerLost, PayoutOrder
@@ -29,6 +28,7 @@ from payments.services.payouts.controls import payout_freezes
 from payments.services.rails import requery
 from tests import orders
 from tests.simulators import made_bank, plan, short_bank_timeout
+from tests.wallets import STAFF
 
 pytestmark = pytest.mark.django_db
 
@@ -152,12 +152,11 @@ class TestPayout:
     def test_that_never_arrived_waits_while_payouts_are_frozen(self, api, ada, bank):
         plan(bank, "lose_and_cut")
         payout = pay_out(api)
-        staff = Actor(name="ops@sluice.example")
-        payout_freezes.freeze(ada.business, reason="Stolen key", actor=staff, now=timezone.now())
+        payout_freezes.freeze(ada.business, reason="Stolen key", actor=STAFF, now=timezone.now())
 
         requery_all()
         frozen = again(api, payout)["status"], paid(bank, payout)
-        payout_freezes.lift(ada.business, reason="Revoked", actor=staff, now=timezone.now())
+        payout_freezes.lift(ada.business, reason="Revoked", actor=STAFF, now=timezone.now())
         requery_all()
 
         assert frozen == ("pending", 0)
@@ -166,13 +165,12 @@ class TestPayout:
     def test_that_waited_for_the_end_of_a_freeze_is_sent_at_once_then(self, api, ada, bank):
         plan(bank, "lose_and_cut")
         payout = pay_out(api)
-        staff = Actor(name="ops@sluice.example")
-        payout_freezes.freeze(ada.business, reason="Stolen key", actor=staff, now=timezone.now())
+        payout_freezes.freeze(ada.business, reason="Stolen key", actor=STAFF, now=timezone.now())
         for _ in range(3):
             requery_all()
         assert Transaction.objects.get().next_query_at > timezone.now() + timedelta(minutes=5)
 
-        payout_freezes.lift(ada.business, reason="Revoked", actor=staff, now=timezone.now())
+        payout_freezes.lift(ada.business, reason="Revoked", actor=STAFF, now=timezone.now())
         list(requery.requery_due())
 
         assert (again(api, payout)["status"], paid(bank, payout)) == ("success", 250_000)
@@ -180,8 +178,7 @@ class TestPayout:
     def test_that_has_arrived_gets_its_outcome_while_payouts_are_frozen(self, api, ada, bank):
         plan(bank, "cut")
         payout = pay_out(api)
-        staff = Actor(name="ops@sluice.example")
-        payout_freezes.freeze(ada.business, reason="Stolen key", actor=staff, now=timezone.now())
+        payout_freezes.freeze(ada.business, reason="Stolen key", actor=STAFF, now=timezone.now())
 
         requery_all()
 
