@@ -1,5 +1,6 @@
 """Measure the dashboard's lists of transactions and its overview in this process."""
 
+import argparse
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -44,18 +45,18 @@ CHANGES = {
 }
 
 
-def pages(url: str, *, rows: int, views: int) -> Iterator[Figure]:
+def pages(url: str, options: argparse.Namespace) -> Iterator[Figure]:
     """Measure each page: its time, its queries, and what it says below its list."""
     with Connection.connect(url, autocommit=True) as connection:
         browser = owner_with_one_of_each()
-        fill(connection, rows)
+        fill(connection, max(options.rows))
     with timed("days counted"):
         call_command("roll_up_days")
     paths = targets()
     for path in paths.values():  # the first view builds templates
         read(browser, path)
     took: dict[str, list[float]] = {name: [] for name in paths}
-    for _ in range(views):
+    for _ in range(options.views):
         for name, path in paths.items():
             took[name].append(seconds_of(partial(read, browser, path)) * 1000)
     for name, path in paths.items():

@@ -1,5 +1,6 @@
 """Measure the lists of disputes of the API and the dashboard, with their filters, in this process."""
 
+import argparse
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,6 +14,7 @@ from psycopg import Connection
 
 from benchmarks.dashboard_list_parts import read
 from benchmarks.figures import Figure, percentile, seconds_of
+from benchmarks.list_parts import client_with_a_payment
 from benchmarks.many_rows import DAYS, ID, copy_row, filling, timed
 from dashboard.disputes.dispute_list import STATUSES
 from kit.time.time_ordered_ids import earliest_id
@@ -24,8 +26,10 @@ from tests.factories import MemberFactory
 SLOWEST = 100  # milliseconds, 95th percentile
 
 
-def dispute_lists(url: str, client: Any, *, rows: int, turns: int) -> Iterator[Figure]:
+def dispute_lists(url: str, options: argparse.Namespace) -> Iterator[Figure]:
     """Yield the 95th percentile of each list, with a dispute for each of as many payments."""
+    rows = options.disputes
+    client = client_with_a_payment()
     payment = Transaction.objects.get()
     disputed(payment, amount=1)
     member: Any = MemberFactory(business=payment.business)  # type: ignore[no-untyped-call]
@@ -41,7 +45,7 @@ def dispute_lists(url: str, client: Any, *, rows: int, turns: int) -> Iterator[F
     took: dict[str, list[float]] = {name: [] for name in reads}
     for each in reads.values():  # the first view builds templates
         each()
-    for _ in range(turns):
+    for _ in range(options.turns):
         for name, each in reads.items():
             took[name].append(seconds_of(each) * 1000)
     for name, times in took.items():

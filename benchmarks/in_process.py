@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import django
 from django.core.management import call_command
@@ -35,10 +36,7 @@ def in_own_database(name: str) -> Part:
 
 @contextmanager
 def _own_database() -> Iterator[str]:
-    """Set Django up with a new database on the server of DATABASE_URL, and drop it afterwards.
-
-    Use this once per process.
-    """
+    """Set Django up with a new database on the server of DATABASE_URL, and drop it afterwards."""
     with (
         TemporaryDirectory(prefix="sluice-bench-") as folder,
         postgresql_database(os.environ["DATABASE_URL"]) as url,
@@ -52,6 +50,8 @@ def _own_database() -> Iterator[str]:
         }
         with patch.dict(os.environ, environment):  # further parts start processes with the server's address
             django.setup()
+            # Settings are read once in a process, which may run several parts.
+            connections["default"].settings_dict["NAME"] = urlsplit(url).path.lstrip("/")
             call_command("migrate", verbosity=0)
             try:
                 yield url

@@ -1,4 +1,4 @@
-"""Measure lists in this process."""
+"""Measure the API's lists of payments in this process."""
 
 import argparse
 from collections.abc import Iterator
@@ -11,8 +11,6 @@ from urllib.parse import quote
 from django.conf import settings
 from psycopg import Connection
 
-from benchmarks.dashboard_list_parts import pages
-from benchmarks.dispute_list_parts import dispute_lists
 from benchmarks.figures import Figure, percentile, seconds_of
 from benchmarks.many_rows import DAYS, ID, copy_row, filling
 from tests import orders
@@ -21,15 +19,6 @@ from tests.factories import ApiKeyFactory
 
 FLAT = 1.25  # times the cost at the fewest rows
 NEWEST = "the newest"
-
-
-def lists(url: str, options: argparse.Namespace) -> Iterator[Figure]:
-    if "api" in options.of:
-        yield from api_lists(url, options)
-    if "disputes" in options.of:
-        yield from dispute_lists(url, client_with_a_payment(), rows=options.disputes, turns=options.turns)
-    if "dashboard" in options.of:
-        yield from pages(url, rows=max(options.rows), views=options.views)
 
 
 def api_lists(url: str, options: argparse.Namespace) -> Iterator[Figure]:

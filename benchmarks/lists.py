@@ -2,12 +2,12 @@
 
     .venv/bin/python benchmarks/lists.py                         (needs PostgreSQL and 4 GB of disk)
     .venv/bin/python benchmarks/lists.py --rows 1000 20000
-    .venv/bin/python benchmarks/lists.py --of dashboard
-    .venv/bin/python benchmarks/lists.py --of disputes
+    .venv/bin/python benchmarks/lists.py --parts dashboard
+    .venv/bin/python benchmarks/lists.py --parts disputes
 
 In this process: signed calls to `GET /api/payments`, from signature to JSON, then pages of the dashboard, from session to
 HTML, with as many rows as the most of `--rows`. Rows are copies of real transactions, of one business for each and spread
-over 400 and 100 days, in a separate database.
+over 400 and 100 days, in a database of each part's own.
 """
 
 import argparse
@@ -19,8 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.in_process import in_own_database
 from benchmarks.parts import Part, run_parts
 
-PARTS: dict[str, Part] = {"lists": in_own_database("benchmarks.list_parts.lists")}
-OF = ("api", "disputes", "dashboard")
+PARTS: dict[str, Part] = {
+    "api": in_own_database("benchmarks.list_parts.api_lists"),
+    "disputes": in_own_database("benchmarks.dispute_list_parts.dispute_lists"),
+    "dashboard": in_own_database("benchmarks.dashboard_list_parts.pages"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--turns", type=int, default=300, help="of each list of the API (default 300)")
     parser.add_argument("--views", type=int, default=40, help="of each page (default 40)")
-    parser.add_argument("--of", nargs="*", choices=OF, default=OF, help=f"{' '.join(OF)} (default all)")
     parser.add_argument("--disputes", type=int, default=100_000, help="default 100000")
 
 
