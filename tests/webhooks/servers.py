@@ -195,6 +195,18 @@ def slow(seconds: float, answer: bytes = NO_CONTENT) -> Receiver:
     return receive
 
 
+def answering_together(count: int) -> Receiver:
+    """Answer only when this many requests are here at once."""
+    all_here = threading.Barrier(count, timeout=25)
+
+    def receive(visit: Visit) -> None:
+        visit.read()
+        all_here.wait()
+        visit.send(NO_CONTENT)
+
+    return receive
+
+
 def closing_kept_connections(visit: Visit) -> None:
     """Answer once, and close on the next request, like a server whose idle timeout has expired."""
     visit.read()
