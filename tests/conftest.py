@@ -38,6 +38,7 @@ from tests import committed_rows, database_copies, redis_databases
 from tests.caches import CACHED
 from tests.clients import Credentials, InProcessClient
 from tests.dashboard.people import signed_in
+from tests.deep_stacks import in_one_chunk
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.journeys.service import Service, start_service, url_of
 from webhooks import publishing
@@ -111,6 +112,11 @@ def _may_differ(item: pytest.Item) -> bool:
 def pytest_collection_finish() -> None:
     collect_less_often()  # a third of a process's time went to the collector after some thousand tests
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    pyfuncitem.obj = in_one_chunk(pyfuncitem.obj)
 
 
 @receiver(connection_created)
