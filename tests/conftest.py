@@ -41,6 +41,7 @@ from tests.dashboard.people import signed_in
 from tests.deep_stacks import in_one_chunk
 from tests.factories import ApiKeyFactory, BusinessFactory, UserFactory
 from tests.journeys.service import Service, start_service, url_of
+from virtual_accounts.services import number_pool
 from webhooks import publishing
 from webhooks.models import event_name
 
@@ -58,6 +59,9 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Each test client creates its own middleware. Look static files up on request, instead of scanning all of
 # them at each start.
 settings.WHITENOISE_AUTOREFRESH = True
+
+# Most tests open a few accounts.
+number_pool.BLOCK = 40
 
 # Importing tests makes little garbage but many objects, which each full collection would look through again.
 gc.disable()

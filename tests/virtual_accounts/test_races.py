@@ -304,7 +304,7 @@ class TestOpening:
 
     def test_equal_accounts_at_once_create_one_with_one_number(self, business):
         """Tests the reference's unique key, and that unused numbers are released."""
-        number_pool.refill(now=NOON)
+        number_pool.refill(number_pool.BLOCK, now=NOON)
         with racers(8) as threads:
             for _ in range(5):
                 order = orders.static_account()

@@ -78,11 +78,11 @@ def with_numbers(act: Callable[[], T], *, now: datetime) -> T:
         try:
             return act()
         except PoolEmpty:
-            refill(now=now)
+            refill(BLOCK, now=now)
     return act()
 
 
-def refill(*, now: datetime, count: int = BLOCK) -> None:
+def refill(count: int, *, now: datetime) -> None:
     """Order new numbers from the hosting bank, and add them to the pool.
 
     :raises RailUnavailable: no hosting bank is configured
