@@ -94,12 +94,12 @@ def _operations(document):
 
 
 class TestDocument:
-    def test_is_valid_without_a_warning(self, capsys):
-        call_command("spectacular", format="openapi-json", validate=True, fail_on_warn=True)
+    def test_is_made_without_a_warning(self, capsys):
+        call_command("spectacular", format="openapi-json", fail_on_warn=True)
 
         assert json.loads(capsys.readouterr().out)["info"]["title"] == "Sluice"
 
-    def test_is_openapi_31_and_served_without_a_signature(self, document):
+    def test_is_valid_openapi_31_and_served_without_a_signature(self, document):
         validate_schema(document)
         assert document["openapi"].startswith("3.1")
 
