@@ -229,19 +229,6 @@ def upload(account: Account, content_type: str, body: bytes) -> Upload:
         raise Refused(422, "file_purpose_invalid")
     content = file.get_payload(decode=True)  # type: ignore[union-attr]
     name = file.get_filename() or "file"  # type: ignore[union-attr]
-    made = Upload(
-        account.new_id("file"), name, content if isinstance(content, bytes) else b"", account.clock.now()
-    )
+    made = Upload(account.new_id("file"), name, content if isinstance(content, bytes) else b"")
     account.uploads[made.id] = made
     return made
-
-
-def upload_document(account: Account, file: Upload) -> Document:
-    return {
-        "id": file.id,
-        "filename": file.filename,
-        "purpose": "dispute_evidence",
-        "size": len(file.content),
-        "uploaded_on": timestamp(file.uploaded_on),
-        "_links": {"self": account.link("files", file.id), "download": account.link("download", file.id)},
-    }

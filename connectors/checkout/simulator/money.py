@@ -160,7 +160,7 @@ class Books:
         self.reports[report.id] = report
 
     def _action_rows(self, entry: Entry) -> Iterator[Document]:
-        """Yield the report's rows of an action, one per part, with the members of GET /financial-actions as columns."""
+        """Yield the report's rows of an action, one per part, with the members of a financial action as columns."""
         action = action_document(self._account, entry)
         for part in action.pop("breakdown", []):
             row = action | {"fee_detail": ""} | part
@@ -239,7 +239,7 @@ def _csv(rows: list[Document]) -> str:
 
 
 def action_document(account: Account, entry: Entry) -> Document:
-    """Return an entry as GET /financial-actions does."""
+    """Return an entry as Checkout.com's financial actions show it."""
     payment, identity = entry.payment, account.identity
     return without_empty(
         {

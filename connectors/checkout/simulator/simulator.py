@@ -84,7 +84,6 @@ class Simulator:
             processor=self.processor,
             desk=self.disputes,
             pages=self.pages,
-            outbox=self.outbox,
             books=self.ledger,
         )
         self._sender = sender

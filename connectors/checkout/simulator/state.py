@@ -176,7 +176,6 @@ class Upload:
     id: str
     filename: str
     content: bytes
-    uploaded_on: datetime
 
 
 class Account:

@@ -145,12 +145,6 @@ EVENTS_OF_ACTION = {
     "Void": ("payment_voided", "payment_void_declined"),
     "Refund": ("payment_refunded", "payment_refund_declined"),
 }
-PAYMENT_EVENTS = (
-    *(name for names in EVENTS_OF_ACTION.values() for name in names),
-    "payment_pending",
-    "payment_canceled",
-    "payment_authentication_failed",
-)
 EVENT_OF_DISPUTE = {
     "evidence_required": "dispute_evidence_required",
     "evidence_under_review": "dispute_evidence_submitted",
@@ -164,7 +158,6 @@ EVENT_OF_DISPUTE = {
     "arbitration_won": "dispute_arbitration_won",
     "arbitration_lost": "dispute_arbitration_lost",
 }
-DISPUTE_EVENTS = ("dispute_received", *EVENT_OF_DISPUTE.values())
 
 # What the scheme, the issuer and Checkout.com charge: the breakdown's type and detail, the fixed part in major units and
 # the rate of the amount. The names follow the published samples; the numbers are ours.

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from connectors.checkout.simulator import tables
 from connectors.checkout.simulator.control.faults import WebhookFault
-from connectors.checkout.simulator.state import Account, Document, timestamp, without_empty
+from connectors.checkout.simulator.state import Account, Document, timestamp
 from payments.simulators.http_server import status_of
 
 REPEATS = (300, 600, 900, 1800, 3600, 14400, 43200, 43200)  # seconds after the attempt before
@@ -47,11 +46,6 @@ class Workflow:
     id: str
     url: str
     key: str
-    condition: str
-    action: str
-    authorization: str = ""  # sent verbatim
-    events: tuple[str, ...] = (*tables.PAYMENT_EVENTS, *tables.DISPUTE_EVENTS)
-    is_active: bool = True
 
 
 @dataclass(slots=True)
@@ -79,8 +73,6 @@ class Delivery:
         key = "a-key-that-is-not-the-workflows" if self.is_forged else self.workflow.key
         if self.is_signed:
             headers["Cko-Signature"] = signature(key, self.body)
-        if self.workflow.authorization:
-            headers["Authorization"] = self.workflow.authorization
         return headers
 
 
@@ -95,10 +87,9 @@ class Outbox:
         self._waiting: list[Delivery] = []
         self._swapped: list[Delivery] = []  # queued behind the next one
 
-    def notify(self, url: str, key: str, *, authorization: str = "") -> Workflow:
+    def notify(self, url: str, key: str) -> Workflow:
         """Add a workflow that sends every event to an address."""
-        new_id = self._account.new_id
-        workflow = Workflow(new_id("wf"), url, key, new_id("wfc"), new_id("wfa"), authorization)
+        workflow = Workflow(self._account.new_id("wf"), url, key)
         self.workflows.append(workflow)
         return workflow
 
@@ -124,9 +115,8 @@ class Outbox:
 
     def _enqueue(self, event: Event) -> None:
         for workflow in self.workflows:
-            if workflow.is_active and event.type in workflow.events:
-                fault = self.plan.popleft() if self.plan else WebhookFault()
-                self._queue(self._delivery(event, workflow, fault), fault)
+            fault = self.plan.popleft() if self.plan else WebhookFault()
+            self._queue(self._delivery(event, workflow, fault), fault)
 
     def _delivery(self, event: Event, workflow: Workflow, fault: WebhookFault) -> Delivery:
         document = event.document
@@ -191,54 +181,3 @@ class Outbox:
     @property
     def waiting(self) -> int:
         return len(self._waiting) + len(self._swapped)
-
-
-def workflow_summary(account: Account, workflow: Workflow) -> Document:
-    return {
-        "id": workflow.id,
-        "name": "Webhooks workflow",
-        "active": workflow.is_active,
-        "_links": {"self": account.link("workflows", workflow.id)},
-    }
-
-
-def workflow_document(account: Account, workflow: Workflow) -> Document:
-    def part(kind: str, identifier: str, **members: object) -> Document:
-        folder = "actions" if kind == "webhook" else "conditions"
-        links = {"self": account.link("workflows", workflow.id, folder, identifier)}
-        return {"id": identifier, "type": kind, **members, "_links": links}
-
-    events = {
-        "gateway": [one for one in workflow.events if one in tables.PAYMENT_EVENTS],
-        "dispute": [one for one in workflow.events if one in tables.DISPUTE_EVENTS],
-    }
-    channel = workflow.condition.replace("wfc_", "wfc_1")[:30]
-    conditions = [
-        part(
-            "event", workflow.condition, events={source: names for source, names in events.items() if names}
-        ),
-        part("processing_channel", channel, processing_channels=[account.identity.channel]),
-    ]
-    headers = without_empty({"Authorization": workflow.authorization})
-    sent = {
-        "url": workflow.url,
-        "headers": headers,
-        "signature": {"method": "HMACSHA256", "key": workflow.key},
-    }
-    return workflow_summary(account, workflow) | {
-        "conditions": conditions,
-        "actions": [part("webhook", workflow.action, **sent)],
-    }
-
-
-def event_types() -> list[Document]:
-    sources = {"gateway": tables.PAYMENT_EVENTS, "dispute": tables.DISPUTE_EVENTS}
-    return [
-        {
-            "id": source,
-            "display_name": source.capitalize(),
-            "description": f"Events of kind {source}",
-            "events": [{"id": name, "display_name": name, "description": name} for name in names],
-        }
-        for source, names in sources.items()
-    ]

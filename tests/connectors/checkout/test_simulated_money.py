@@ -32,38 +32,40 @@ def download(client, report):
     return list(csv.DictReader(io.StringIO(answer.body.decode())))
 
 
-class TestFinancialActions:
+class TestReports:
     def test_split_a_capture_into_amount_and_fees(self, client):
-        payment = client.paid(amount=10_000, reference="ref")
+        client.paid(amount=10_000, reference="ref")
+        client.pass_time(DAY)
+        reports = {one["type"]: one for one in client.get("/reports")[1]["data"]}
 
-        found = client.get(f"/financial-actions?payment_id={payment}")[1]["data"]
+        rows = download(client, reports["FinancialActionsByPayoutId"])
 
-        assert [one["action_type"] for one in found] == ["Authorization", "Capture"]
-        parts = [(one["breakdown_type"], one["processing_currency_amount"]) for one in found[1]["breakdown"]]
+        parts = [
+            (row["Breakdown Type"], row["Processing Currency Amount"])
+            for row in rows
+            if row["Action Type"] == "Capture"
+        ]
         assert parts == [
-            ("Capture", 100),
-            ("Interchange Fee", -1.15),
-            ("Scheme Variable Fee", -0.123457),
-            ("Scheme Fixed Fee", -0.01953694),
+            ("Capture", "100"),
+            ("Interchange Fee", "-1.15"),
+            ("Scheme Variable Fee", "-0.123457"),
+            ("Scheme Fixed Fee", "-0.01953694"),
         ]
 
-    def test_are_found_by_action_and_reference_in_pages(self, client):
-        payment = client.paid(reference="ref")
-        action = client.actions(payment)[0]["id"]
-        assert len(client.get(f"/financial-actions?action_id={action}")[1]["data"]) == 1
+    def test_come_in_pages(self, client):
+        client.paid()
+        client.pass_time(DAY)
 
-        first = client.get("/financial-actions?reference=ref&limit=1")[1]
+        first = client.get("/reports?limit=1")[1]
         path = first["_links"]["next"]["href"].removeprefix(client.simulator.account.base_url)
         second = client.get(path)[1]
 
-        assert {one["action_type"] for one in first["data"] + second["data"]} == {"Authorization", "Capture"}
+        assert {one["type"] for one in first["data"] + second["data"]} == {
+            "FinancialActionsByPayoutId",
+            "Payouts",
+        }
         assert "next" not in second["_links"]
 
-    def test_need_something_to_look_for(self, client):
-        assert client.get("/financial-actions")[0] == 422
-
-
-class TestReports:
     def test_pay_out_each_day_with_every_part(self, client, simulator):
         payment = client.paid(amount=10_000)
         client.post(f"/payments/{payment}/refunds", {"amount": 4000})
@@ -223,8 +225,8 @@ class TestDisputes:
             "Content-Type": "multipart/form-data; boundary=x",
         }
         made = simulator.handle("POST", "/files", headers, form)
-        [file] = simulator.account.uploads
-        assert (made.status, client.get(f"/files/{file}")[1]["filename"]) == (200, "r.pdf")
+        [(file, upload)] = simulator.account.uploads.items()
+        assert (made.status, upload.filename) == (200, "r.pdf")
 
         put = client.call("PUT", f"/disputes/{dispute.id}/evidence", {"invoice_or_receipt_file": file})
 

@@ -159,15 +159,3 @@ class TestFaults:
     def test_unknown_word(self):
         with pytest.raises(UnknownFault):
             WebhookFault.read("explode")
-
-
-class TestWorkflows:
-    def test_show_where_events_go(self, client):
-        [workflow] = client.get("/workflows")[1]["data"]
-
-        found = client.get(f"/workflows/{workflow['id']}")[1]
-
-        assert found["active"] is True
-        assert found["actions"][0]["url"] == "https://merchant.example/webhooks"
-        assert "payment_approved" in found["conditions"][0]["events"]["gateway"]
-        assert client.get("/workflows/wf_none")[0] == 404

@@ -5,11 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from connectors.checkout.simulator import disputes as dispute_desk
-from connectors.checkout.simulator import money, webhooks
+from connectors.checkout.simulator import money
 from connectors.checkout.simulator.api import documents
 from connectors.checkout.simulator.api.responses import Refused, Response
 from connectors.checkout.simulator.api.validation import page_errors, payment_errors
@@ -18,7 +17,6 @@ from connectors.checkout.simulator.money import Books
 from connectors.checkout.simulator.pages import PayerPages
 from connectors.checkout.simulator.payments import Processor
 from connectors.checkout.simulator.state import Account, Dispute, Document, HostedPage, Payment
-from connectors.checkout.simulator.webhooks import Outbox, Workflow
 
 KINDS = {"captures": "Capture", "voids": "Void", "refunds": "Refund"}
 MOST_PAYMENTS, MOST_DISPUTES, MOST_REPORTS = 100, 250, 100  # on a page of a list
@@ -35,10 +33,6 @@ CALLS = (
     ("POST", "/payments/{id}/reversals", "reversals"),
     ("POST", "/hosted-payments", "create_page"),
     ("GET", "/hosted-payments/{id}", "get_page"),
-    ("GET", "/workflows", "list_workflows"),
-    ("GET", "/workflows/event-types", "list_event_types"),
-    ("GET", "/workflows/{id}", "get_workflow"),
-    ("GET", "/financial-actions", "list_financial_actions"),
     ("GET", "/reports", "list_reports"),
     ("GET", "/reports/{id}", "get_report"),
     ("GET", "/reports/{id}/files/{id}", "get_report_file"),
@@ -50,7 +44,6 @@ CALLS = (
     ("POST", "/disputes/{id}/evidence", "submit_evidence"),
     ("POST", "/disputes/{id}/evidence/arbitration", "submit_arbitration_evidence"),
     ("POST", "/files", "upload_file"),
-    ("GET", "/files/{id}", "get_file"),
     ("GET", "/download/{id}", "download"),
     ("GET", "/3ds/{id}", "page_challenge"),
     ("POST", "/3ds/{id}", "page_challenge"),
@@ -58,7 +51,6 @@ CALLS = (
     ("POST", "/page/{id}", "page_hosted"),
 )
 _PATTERNS = [(method, re.compile(re.sub(r"\{id\}", "([^/]+)", path)), name) for method, path, name in CALLS]
-Found = TypeVar("Found")
 WITH_KEY = frozenset({"authorise", *KINDS, "reversals"})
 
 
@@ -131,11 +123,10 @@ class Calls:
         processor: Processor,
         desk: DisputeDesk,
         pages: PayerPages,
-        outbox: Outbox,
         books: Books,
     ) -> None:
         self._account, self._processor, self._desk = account, processor, desk
-        self._pages, self._outbox, self._books = pages, outbox, books
+        self._pages, self._books = pages, books
 
     def answer(self, call: Call, *, hidden: float) -> Response:
         """Answer a call. A payment that it makes isn't found for some seconds.
@@ -223,37 +214,7 @@ class Calls:
             raise Refused(404)
         return Response(200, documents.page_details(self._account, page))
 
-    # Workflows
-
-    def _list_workflows(self, call: Call) -> Response:
-        return Response(
-            200, {"data": [webhooks.workflow_summary(self._account, one) for one in self._outbox.workflows]}
-        )
-
-    def _get_workflow(self, call: Call) -> Response:
-        found: list[Workflow] = [one for one in self._outbox.workflows if one.id == call.ids[0]]
-        return Response(200, webhooks.workflow_document(self._account, _only(found)))
-
-    def _list_event_types(self, call: Call) -> Response:
-        return Response(200, webhooks.event_types())
-
     # Money
-
-    def _list_financial_actions(self, call: Call) -> Response:
-        wanted = {
-            name: call.query[name]
-            for name in ("payment_id", "action_id", "reference")
-            if call.query.get(name)
-        }
-        if not wanted:
-            raise Refused(422, "payment_id_or_action_id_or_reference_required")
-        found = [
-            one
-            for one in self._books.entries
-            if wanted.items()
-            <= {"payment_id": one.payment.id, "action_id": one.action, "reference": one.reference}.items()
-        ]
-        return self._paged(call, [money.action_document(self._account, one) for one in found])
 
     def _list_reports(self, call: Call) -> Response:
         self._books.settle()
@@ -296,9 +257,9 @@ class Calls:
         """Return a file. Its address needs no key, and stores of files refuse one: a guess."""
         if "authorization" in call.headers:
             raise Refused(400)
-        if upload := self._account.uploads.get(call.ids[0]):
-            return Response(200, content=upload.content)
-        report = _only([one for one in self._books.reports.values() if one.file == call.ids[0]])
+        report = next((one for one in self._books.reports.values() if one.file == call.ids[0]), None)
+        if report is None:
+            raise Refused(404)
         return Response(200, headers={"Content-Type": "text/csv"}, content=report.content.encode())
 
     # Disputes
@@ -359,22 +320,10 @@ class Calls:
         file = dispute_desk.upload(self._account, call.headers.get("content-type", ""), call.body)
         return Response(200, {"id": file.id, "_links": {"self": self._account.link("files", file.id)}})
 
-    def _get_file(self, call: Call) -> Response:
-        upload = self._account.uploads.get(call.ids[0])
-        if upload is None:
-            raise Refused(404)
-        return Response(200, dispute_desk.upload_document(self._account, upload))
-
 
 def _entered(call: Call) -> dict[str, str] | None:
     """Return what a payer entered in a form, or None if he opened the page."""
     return dict(parse_qsl(call.body.decode())) if call.method == "POST" else None
-
-
-def _only(found: Sequence[Found]) -> Found:
-    if not found:
-        raise Refused(404)
-    return found[0]
 
 
 def _page_of(call: Call, *, usual: int, most: int) -> tuple[int, int]:
