@@ -66,7 +66,7 @@ class ProviderWebhooks(Protocol):
         return ""
 
     def transfer(self, document: Document) -> str:
-        """Return the provider's reference of the incoming bank transfer that an event is about, or ""."""
+        """Return the provider's id or reference of the incoming bank transfer that an event is about, or ""."""
         return ""
 
     def is_payout_reversed(self, kind: str) -> bool:

@@ -35,6 +35,7 @@ REFERENCES = (
     ("data", "customer_code"),
     ("data", "customer", "customer_code"),
 )
+IDENTIFIERS = {TO_ACCOUNT: "id", TO_SESSION: "reference"}  # of transfers, by channel
 DOMAINS = (("data", "domain"), ("data", "customer", "domain"))
 EMAILS = (("data", "customer", "email"),)  # with our id of a virtual account as its tag
 INTEGRATIONS = (
@@ -82,8 +83,9 @@ class PaystackWebhooks(ProviderWebhooks):
         kind = self.kind(document)
         if kind == "bank.transfer.rejected":
             return text_at(document, "data", "bank_transfer", "transaction_id")
-        is_transfer = text_at(document, "data", "channel") in {TO_ACCOUNT, TO_SESSION}
-        return text_at(document, "data", "reference") if kind == "charge.success" and is_transfer else ""
+        # Theirs may be a number, which would be looked up as an id; ours is our id of a session.
+        identifier = IDENTIFIERS.get(text_at(document, "data", "channel"), "")
+        return text_at(document, "data", identifier) if kind == "charge.success" else ""
 
     def is_payout_reversed(self, kind: str) -> bool:
         return kind in PAYOUT_REVERSED

@@ -22,7 +22,12 @@ from connectors.metrics import EVENTS
 from connectors.models import ProviderEvent
 from connectors.protocol import Effect, ProviderWebhooks
 from connectors.registry import WEBHOOKS
-from connectors.services.event_subjects import find_payment, find_subject, names_virtual_account
+from connectors.services.event_subjects import (
+    find_payment,
+    find_session,
+    find_subject,
+    names_virtual_account,
+)
 from disputes.models import Dispute
 from disputes.services.rails import case_queries
 from kit.db.clock import database_now
@@ -158,7 +163,9 @@ def _ask_about_transfer(
     """Have the provider asked about a bank transfer to a virtual account of ours, and then wait for its answer."""
     if not names_virtual_account(event):
         return Verdict(Result.NOT_OURS, is_final=event.attempts + 1 >= ATTEMPTS_TO_FIND)
-    account = f"{event.provider}:{webhooks.own_account()}"
+    account, session = f"{event.provider}:{webhooks.own_account()}", find_session(event)
+    if session is not None:
+        transfer = session.pk.hex  # in the body, it may be masked
     if event.asked_at is None:
         kind = Message.REJECT if webhooks.is_transfer_rejected(event.kind) else Message.LOOKUP
         provider_messages.ask(transfer, provider_account=account, kind=kind, at=now, now=now)

@@ -46,10 +46,13 @@ def _find_return(event: ProviderEvent, ids: list[UUID]) -> Subject | None:
 
 def names_virtual_account(event: ProviderEvent) -> bool:
     """Return whether an event names a virtual account of ours, or a session that its provider opened."""
-    ids = list(_ids(event.references))
-    return bool(
-        VirtualAccount.objects.filter(pk__in=ids).exists() or Session.objects.filter(pk__in=ids).exists()
-    )
+    accounts = VirtualAccount.objects.filter(pk__in=list(_ids(event.references)))
+    return accounts.exists() or find_session(event) is not None
+
+
+def find_session(event: ProviderEvent) -> Session | None:
+    """Return the session that an event names, or None."""
+    return Session.objects.filter(pk__in=list(_ids(event.references))).first()
 
 
 def find_payment(event: ProviderEvent) -> Transaction | None:

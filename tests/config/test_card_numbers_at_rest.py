@@ -474,6 +474,7 @@ NAMES_OF_OURS = {
         f"virtual_accounts.{model}.provider_account"
         for model in ("AccountNumber", "ProviderMessage", "Session", "Transfer", "VirtualAccount")
     ),
+    "virtual_accounts.ProviderMessage.subject",  # an id of ours, or of a transaction at a provider
     "webhooks.Exam.answers",  # statuses and times
     "webhooks.Exam.requests",  # made here
     "webhooks.Exam.listener",  # an identifier, as sent

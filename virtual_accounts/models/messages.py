@@ -47,9 +47,9 @@ class ProviderMessage(models.Model):
         db_index=False,
     )
     kind = models.CharField(max_length=6, choices=Kind.choices)
-    # Of a question about a transfer: the provider's reference of it, which is our id of a session without hyphens. About a
-    # payout: `payout-` and our id.
-    subject = FreeTextField(max_length=100, blank=True, default="", db_default="")
+    # Of a question about a transfer: our id of its session without hyphens, or the provider's id or reference of it. About a
+    # payout: `payout-` and our id. Not masked: digits in an id may look like a card number.
+    subject = models.CharField(max_length=100, blank=True, default="", db_default="")
     # Our account at the provider. Another one is never asked. Empty: the provider has no accounts of ours.
     provider_account = models.CharField(
         max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""

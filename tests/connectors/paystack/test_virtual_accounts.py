@@ -1,6 +1,7 @@
 """Virtual accounts that Paystack opens: numbers, transfers and sessions, over HTTP to a simulated Paystack."""
 
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
@@ -12,7 +13,7 @@ from kit.connectors import connectors
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
-from payments.services.transfers import account_provider_calls
+from payments.services.transfers import account_provider_calls, virtual_account_payments
 from tests import orders
 from tests.connectors.paystack.connected import paystack_connected
 from tests.payers import Payer
@@ -25,6 +26,8 @@ from webhooks.models import Delivery
 pytestmark = pytest.mark.django_db
 
 ACCOUNTS = "/api/virtual-accounts"
+# Without hyphens, it has thirteen digits that pass for a card number. One id in 2,000 does.
+LIKE_A_CARD_NUMBER = UUID("019f717a-5753-7431-8589-3f0926d1c44d")
 
 
 @pytest.fixture
@@ -195,6 +198,19 @@ class TestTransfersToAccounts:
         assert events() == ["payment.success"]
         assert_books_hold()
 
+    @pytest.mark.parametrize("reference", ["020293904002", "4084084084084081"])
+    def test_one_whose_reference_is_a_number_is_looked_up(self, paystack, client, monkeypatch, reference):
+        number = number_of(create(paystack))
+        integration = paystack.simulator.integration
+        made = integration.new_transaction
+        monkeypatch.setattr(
+            integration, "new_transaction", lambda **one: made(**one | {"reference": reference})
+        )
+
+        receive(paystack, client, number, 250_000)
+
+        assert Transaction.objects.get().status == "success"
+
     def test_one_that_cannot_be_looked_up_is_looked_up_soon_after_the_outage(self, paystack, client):
         account = create(paystack)
         paystack.command(receive={"account_number": number_of(account), "amount": 50_000})
@@ -293,6 +309,23 @@ class TestSessions:
         account_provider_calls.send_due()
 
         assert self.find(paystack, payment)["status"] == "success"
+
+    @pytest.mark.parametrize("webhook", ["normal", "lost"])
+    def test_an_id_that_looks_like_a_card_number_is_asked_about(
+        self, paystack, pay, client, monkeypatch, webhook
+    ):
+        monkeypatch.setattr(virtual_account_payments, "new_id", lambda _now: LIKE_A_CARD_NUMBER)
+        payment = pay(amount=50_000)
+        assert Session.objects.get().pk == LIKE_A_CARD_NUMBER
+        paystack.command(webhooks=[webhook])
+
+        receive(paystack, client, payment["virtual_account_details"]["account_number"], 50_000)
+        if webhook == "lost":
+            expire_here(payment)
+            account_provider_calls.send_due()
+
+        assert self.find(paystack, payment)["status"] == "success"
+        assert_books_hold()
 
     def test_a_success_after_its_end_is_unapplied(self, paystack, pay, subscribed, client):
         payment = pay(amount=50_000)
