@@ -177,6 +177,7 @@ class PaystackAccounts(PaystackConnector):
         has_arrived = told.get("status") in codes.ARRIVED
         return ProviderTransfer(
             has_arrived=has_arrived,
+            has_failed=told.get("status") in codes.NEVER_ARRIVES,
             session_id=UUID(reference) if is_session else None,
             account_number=_number(sender.get("receiver_bank_account_number")),
             opened_for=account_of_email(customer.get("email")) if isinstance(customer, dict) else None,

@@ -139,6 +139,7 @@ class ProviderTransfer:
     """
 
     has_arrived: bool
+    has_failed: bool = False  # neither: it may arrive still
     session_id: UUID | None = None
     account_number: str = ""
     opened_for: UUID | None = None

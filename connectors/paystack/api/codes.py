@@ -48,6 +48,7 @@ INVALID_BANK_CODES = frozenset({"invalid_bank_code"})
 
 TO_ACCOUNT, TO_SESSION = "dedicated_nuban", "bank_transfer"  # channels of transactions
 ARRIVED = frozenset({"success", "reversed", "reversal-pending"})  # a refund follows a success
+NEVER_ARRIVES = frozenset({"failed", "abandoned"})
 BANKS_OF_ACCOUNTS = {"access-bank": "044", "wema-bank": "035"}  # CBN codes by slug
 ACCOUNT_TEXTS = {
     "identified": "Paystack wants this business to have its customers identified (betting, financial and general services). "

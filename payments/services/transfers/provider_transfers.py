@@ -30,6 +30,7 @@ from virtual_accounts.services.transfer_matching import Notice, number_exists
 log = structlog.get_logger("sluice.provider_transfers")
 
 NOT_FOUND = "The provider doesn't find the transfer."
+NOT_ARRIVED_YET = "The provider says that the transfer has not arrived yet."
 NO_NUMBER_YET = "The account has no number yet."
 SENDER_BANK_NAME = "sender_bank"
 
@@ -59,7 +60,10 @@ def apply(subject: str, told: ProviderTransfer | None, *, was_rejected: bool) ->
         return _receive(told, session)
     if session is not None:
         return _end(session.pk, was_rejected=was_rejected)
-    return Again(NOT_FOUND) if told is None else None
+    if told is None:
+        return Again(NOT_FOUND)
+    is_to_account = told.session_id is None  # a session is asked about again at its end
+    return Again(NOT_ARRIVED_YET) if is_to_account and not told.has_failed else None
 
 
 def _receive(told: ProviderTransfer, session: Session | None) -> Again | None:

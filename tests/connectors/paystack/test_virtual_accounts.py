@@ -211,6 +211,31 @@ class TestTransfersToAccounts:
 
         assert Transaction.objects.get().status == "success"
 
+    def test_one_that_is_looked_up_too_early_is_looked_up_again(self, paystack, client):
+        number = number_of(create(paystack))
+        paystack.command(receive={"account_number": number, "amount": 50_000})
+        [transfer] = paystack.simulator.integration.tables.transactions.values()
+        transfer.status = "pending"
+        paystack.deliver(client)
+        assert not Transaction.objects.exists()
+
+        transfer.status = "success"
+        ask_many_times()
+
+        assert Transaction.objects.get().status == "success"
+        assert not ProviderMessage.objects.unanswered().exists()
+
+    def test_one_that_has_failed_is_not_looked_up_again(self, paystack, client):
+        number = number_of(create(paystack))
+        paystack.command(receive={"account_number": number, "amount": 50_000})
+        [transfer] = paystack.simulator.integration.tables.transactions.values()
+        transfer.status = "failed"
+
+        paystack.deliver(client)
+
+        assert not Transaction.objects.exists()
+        assert not ProviderMessage.objects.unanswered().exists()
+
     def test_one_that_cannot_be_looked_up_is_looked_up_soon_after_the_outage(self, paystack, client):
         account = create(paystack)
         paystack.command(receive={"account_number": number_of(account), "amount": 50_000})
