@@ -60,6 +60,7 @@ INTERVALS = (
 # As many for an event that names nothing of ours. It may precede the answer that has the provider's id.
 ATTEMPTS_TO_FIND = 3
 LOOKED_AT = "queried about a late charge"  # the outcome of an event about a watched payment
+NOTHING_CHANGED = "nothing changed"
 RUN_TIME = 1.0  # seconds of a run
 
 
@@ -188,9 +189,14 @@ def _ask_about_payout(
         return Verdict(Result.NOT_ANSWERED, is_final=False)
     if reversed_payouts.is_asked(paid_out, now=now):
         return Verdict(Result.NOT_ANSWERED, is_final=False)
-    returns = event.transaction.returns.filter(at__gte=event.asked_at) if event.transaction else ()
-    found = [f"returned: {money(each.amount, each.currency)}" for each in returns]
-    return Verdict(Result.QUERIED, "; ".join(found) or "nothing changed")
+    returns = list(event.transaction.returns.all()) if event.transaction else []
+    if not returns:  # the answer may be from before the event, and nothing else asks again
+        reversed_payouts.ask(paid_out, now=now)
+        return Verdict(Result.QUERIED, NOTHING_CHANGED, is_final=False)
+    found = [
+        f"returned: {money(each.amount, each.currency)}" for each in returns if each.at >= event.asked_at
+    ]
+    return Verdict(Result.QUERIED, "; ".join(found) or NOTHING_CHANGED)
 
 
 def _ask_about_case(event: ProviderEvent, webhooks: ProviderWebhooks, *, now: datetime) -> Verdict:
@@ -213,7 +219,7 @@ def _ask_about_case(event: ProviderEvent, webhooks: ProviderWebhooks, *, now: da
         return Verdict(Result.NOT_OURS)
     event.transaction = dispute.transaction
     steps = dispute.steps.filter(at__gte=event.asked_at).order_by("id").values_list("kind", flat=True)
-    return Verdict(Result.QUERIED, f"dispute: {', '.join(steps) or 'nothing changed'}")
+    return Verdict(Result.QUERIED, f"dispute: {', '.join(steps) or NOTHING_CHANGED}")
 
 
 def _end_wait_for_payer(transaction: Transaction, *, now: datetime) -> bool:
@@ -267,7 +273,7 @@ def _changes(transaction: Transaction, *, since: datetime) -> str:
     transitions = transaction.transitions.filter(at__gte=since).order_by("pk")
     operations = transaction.operations.filter(finished_at__gte=since).order_by("pk")
     found = [*map(str, transitions), *(f"{each.kind}: pending → {each.status}" for each in operations)]
-    return "; ".join(found)[:255] or "nothing changed"
+    return "; ".join(found)[:255] or NOTHING_CHANGED
 
 
 def _record(event: ProviderEvent, verdict: Verdict, *, now: datetime) -> None:

@@ -361,6 +361,19 @@ class TestReversedTransfer:
         assert not PayoutReturn.objects.exists()
         assert ProviderEvent.objects.get(kind=f"transfer.{status}").outcome == "nothing changed"
 
+    def test_is_looked_up_again_if_it_is_told_before_paystack_shows_it(self, live, paid, client):
+        event = paystack_event("transfer.reversed", reference=reference_of(paid), status="reversed")
+        assert send_event(client, PAYSTACK, event, key=LIVE_KEY).status_code == 200
+        settle_events()
+        assert not PayoutReturn.objects.exists()
+
+        reverse(live, paid)
+        settle_events()
+
+        assert live.again(paid)["reversal"]["amount"] == 250_000
+        assert not ProviderMessage.objects.exists()
+        assert not ProviderEvent.objects.exclude(next_attempt_at=None).exists()
+
     def test_is_looked_up_again_without_an_answer(self, live, paid, client):
         body = reverse(live, paid)
         live.plan("GET /transfer/verify: fail 502")
