@@ -81,7 +81,7 @@ class PaystackAccounts(PaystackConnector):
             customer = self._customer(order, until)
         except Refused as refused:
             log.warning("Paystack refuses a customer", id=str(order.id), message=refused.message)
-            return OpeningRefused(refused.message)
+            return OpeningRefused(refused.message) if refused.is_definite else Pending(refused.message)
         except AnswerLost as lost:
             if isinstance(lost, RailBlocked):  # at the next step, it may be about accounts only
                 self._client.breaker.open(lost.reason)

@@ -259,11 +259,11 @@ def _fallback_email(order: CardOrder) -> str:
 def _of_refusal(order: CardOrder, refused: Refused) -> RailAnswer:
     """Return the failure of a payment that is refused. Their message isn't logged: it may echo the card.
 
-    :raises AnswerLost: a transaction with our reference exists
+    :raises AnswerLost: a transaction with our reference exists, or may exist
     """
     code = refused.code if _WORDS.fullmatch(refused.code) else ""
     log.error("Paystack refuses a payment", id=str(order.id), code=code)
-    if codes.is_duplicate(refused.code, refused.message):
+    if not refused.is_definite or codes.is_duplicate(refused.code, refused.message):
         raise AnswerLost from None
     return RailAnswer(outcome=outcomes.NOTHING_CHARGED)
 

@@ -34,14 +34,23 @@ HARMLESS = "/balance"
 LONGEST_MESSAGE = 160  # characters
 
 
+# Other errors than these don't say that nothing happened: 200, for example, accompanies a charge that exists.
+DEFINITE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+
+
 class Refused(Exception):
-    """An error of Paystack in its own form. Nothing happened, except if the code means a duplicate reference."""
+    """An error of Paystack in its own form."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(code or message)
         self.status = status
         self.code = code
         self.message = message
+
+    @property
+    def is_definite(self) -> bool:
+        """Return whether nothing happened, except if the code means a duplicate reference."""
+        return self.status in DEFINITE
 
 
 @dataclass(frozen=True, slots=True)

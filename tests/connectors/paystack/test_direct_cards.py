@@ -85,6 +85,18 @@ def test_lost_answer_is_queried_and_the_card_is_never_sent_again(paystack):
     assert paystack.simulator.calls["POST /charge"] == 1
 
 
+@pytest.mark.parametrize("status", [200, 404, 408, 409])
+def test_error_that_is_no_definite_refusal_is_queried(paystack, status):
+    """Paystack's published samples have a 200 with the status `false` about a charge that exists."""
+    paystack.plan(f"POST /charge: fail {status}")
+
+    payment = pay(paystack)
+    assert payment["status"] == "pending"
+    paystack.requery()
+
+    assert outcome(paystack.again(payment)) == ("success", "10000", "00")
+
+
 def test_lost_answer_to_an_input_asks_for_what_is_open(paystack):
     payment = pay(paystack, WITH_OTP)
     paystack.plan("POST /charge/submit_pin: cut")

@@ -142,6 +142,16 @@ class TestOpening:
         assert events() == ["account.failed"]
         assert not ProviderMessage.objects.unanswered().exists()
 
+    def test_an_error_that_is_no_definite_refusal_fails_none(self, paystack, subscribed):
+        paystack.plan("POST /customer: fail 409")
+        create(paystack)
+        assert VirtualAccount.objects.get().opening == "pending"
+
+        ProviderMessage.objects.update(next_attempt_at=timezone.now(), leased_until=None)
+        account_provider_calls.send_due()
+
+        assert VirtualAccount.objects.get().opening == ""
+
     @pytest.mark.parametrize(
         ("switch", "longest"),
         [("is_down", timedelta(minutes=2)), ("accounts_refused", timedelta(hours=1))],
