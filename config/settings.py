@@ -433,7 +433,7 @@ if SIMULATED_PROVIDERS and urlsplit(PUBLIC_URL).hostname not in {"localhost", "1
 PAYSTACK_SECRET_KEY = env.text("PAYSTACK_SECRET_KEY")
 PAYSTACK_URL = env.text("PAYSTACK_URL", default="https://api.paystack.co").rstrip("/")
 PAYSTACK_INTEGRATION = env.text("PAYSTACK_INTEGRATION")
-PAYSTACK_CURRENCIES = env.currencies("PAYSTACK_CURRENCIES", read=Currency, default=("NGN",))
+PAYSTACK_CURRENCIES = env.currencies("PAYSTACK_CURRENCIES", read=paystack_account.currency, default=("NGN",))
 PAYSTACK_CA_FILE = env.text("PAYSTACK_CA_FILE")
 PAYSTACK_CARDS = env.choice("PAYSTACK_CARDS", ("hosted", "direct"), default="hosted")
 # Of payers who gave none. Virtual accounts are customers with this address and a tag.

@@ -6,10 +6,25 @@ The prefix of a key decides the environment: `sk_test_` belongs to our sandbox, 
 import re
 from collections.abc import Iterator
 
+from iso4217 import Currency
+
 HTTPS = r"https://[^\s/?#@]+"
 SIMULATOR = r"http://127\.0\.0\.1(:\d+)?\Z"  # on this machine
 EMAIL = re.compile(r"[^\s@+]+@[^\s@]+\.[^\s@]+")
 INTEGRATION = re.compile(r"[0-9]{1,18}")
+
+DECIMALS = 2  # of every amount there: also of the CFA franc (XOF), which has none by ISO 4217
+
+
+def currency(code: str) -> str:
+    """Return a currency in which their subunits are our minor units.
+
+    :raises ValueError: there is no such currency, or they divide its amounts otherwise
+    """
+    found = Currency(code)
+    if found.exponent != DECIMALS:
+        raise ValueError(code)
+    return str(found.value)
 
 
 def problems(

@@ -45,7 +45,7 @@ log = structlog.get_logger("sluice.paystack")
 
 Document = dict[str, Any]
 
-MINIMUM = {"NGN": 5_000, "USD": 200, "GHS": 10, "ZAR": 100, "KES": 300, "XOF": 100}  # their subunits
+MINIMUM = {"NGN": 5_000, "USD": 200, "GHS": 10, "ZAR": 100, "KES": 300}
 # A page is opened within this time of its intent or not at all: a process that was suspended must not do it later.
 SEND_WITHIN = timedelta(seconds=5)
 FAILED = "failed"

@@ -175,6 +175,8 @@ class TestProduction:
             ({"PAYSTACK_SECRET_KEY": "sk_live_0a1b2c3d"}, "PAYSTACK_SECRET_KEY"),
             ({"PAYSTACK_URL": "http://127.0.0.1.example"}, "PAYSTACK_URL"),
             ({"PAYSTACK_INTEGRATION": "shop"}, "PAYSTACK_INTEGRATION"),
+            ({"PAYSTACK_CURRENCIES": "NGN,USD,KES"}, ""),
+            ({"PAYSTACK_CURRENCIES": "NGN,XOF"}, "PAYSTACK_CURRENCIES"),  # which Paystack divides by 100
         ],
     )
     def test_checks_paystack_in_a_sandbox_too(self, changes, complaint):
