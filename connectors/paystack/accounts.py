@@ -174,7 +174,7 @@ class PaystackAccounts(PaystackConnector):
             return None
         sent = told.get("authorization")
         sender = sent if isinstance(sent, dict) else {}
-        has_arrived = told.get("status") in codes.ARRIVED
+        has_arrived = told.get("status") in codes.PAID
         return ProviderTransfer(
             has_arrived=has_arrived,
             has_failed=told.get("status") in codes.NEVER_ARRIVES,

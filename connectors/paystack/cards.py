@@ -50,7 +50,6 @@ MINIMUM = {"NGN": 5_000, "USD": 200, "GHS": 10, "ZAR": 100, "KES": 300}
 SEND_WITHIN = timedelta(seconds=5)
 FAILED = "failed"
 NOT_PAID = "abandoned"  # nothing was tried on the page, or it was left
-PAID_BACK = "reversed"  # after a success
 _WORDS = re.compile(r"[a-z_]{1,80}", re.ASCII)
 NO_EMAIL = "Paystack needs an e-mail address: let payment links ask for it, or set PAYSTACK_FALLBACK_EMAIL."
 
@@ -148,7 +147,7 @@ class PaystackAcquirer(PaystackConnector):
         """Refund what was charged and isn't refunded yet. It is over when Paystack has processed all of it."""
         until = self._client.deadline()
         found = self._find(order, until)
-        if found.get("status") not in {codes.SUCCESS, PAID_BACK}:
+        if found.get("status") not in codes.PAID:
             raise NoRecord
         listed = refunds.of_transaction(self._client, _number(found), until=until)
         returned = sum(each["amount"] for each in listed if each.get("status") == refunds.PROCESSED)
@@ -234,7 +233,7 @@ class PaystackAcquirer(PaystackConnector):
         """Return what a transaction's status means. Unknown statuses are pending."""
         status, number = found.get("status"), identifier_text(found.get("id"), length=64)
         is_on_page = not order.card_last4
-        if status in {codes.SUCCESS, PAID_BACK}:
+        if status in codes.PAID:
             return RailAnswer(
                 outcome=outcomes.COMPLETED,
                 acquirer_reference=number,

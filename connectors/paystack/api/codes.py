@@ -47,7 +47,8 @@ INVALID_BANK_CODES = frozenset({"invalid_bank_code"})
 # Accounts that Paystack opens ---------------------------------------------------------------------------
 
 TO_ACCOUNT, TO_SESSION = "dedicated_nuban", "bank_transfer"  # channels of transactions
-ARRIVED = frozenset({"success", "reversed", "reversal-pending"})  # a refund follows a success
+# Statuses of transactions that were paid: a refund follows a success.
+PAID = frozenset({"success", "reversed", "reversal-pending"})
 NEVER_ARRIVES = frozenset({"failed", "abandoned"})
 BANKS_OF_ACCOUNTS = {"access-bank": "044", "wema-bank": "035"}  # CBN codes by slug
 ACCOUNT_TEXTS = {

@@ -93,6 +93,16 @@ class TestAPayment:
         shop.come_back(shop.enter(page))
         assert shop.outcome() == ("success", "10000")
 
+    @pytest.mark.parametrize("status", ["reversed", "reversal-pending"])
+    def test_that_is_refunded_from_their_dashboard_was_paid(self, shop, status):
+        address = shop.enter(shop.go())
+        [charged] = shop.paystack.simulator.integration.tables.transactions.values()
+        charged.status = status
+
+        shop.come_back(address)
+
+        assert shop.outcome() == ("success", "10000")
+
     def test_without_a_known_card_shows_none(self, shop, ada):
         shop.go()
 
