@@ -144,13 +144,16 @@ class PaystackBank(PaystackConnector):
         return found
 
     def _differing_account(self, order: PayoutOrder, found: dict[str, Any], until: Deadline) -> str:
-        """Return what differs between the recipient's account and the order's, or an empty string."""
+        """Return what differs between the recipient's account and the order's, or an empty string.
+
+        A bank that has left Paystack's list since can't be compared.
+        """
         recipient = found.get("recipient")
         details = recipient.get("details") if isinstance(recipient, dict) else None
         if not isinstance(details, dict) or details.get("account_number") != order.account_number:
             return "account_number"
-        is_same_bank = details.get("bank_code") == self._banks.find(order.nip_code, until=until)
-        return "" if is_same_bank else "bank_code"
+        bank_code = self._banks.find(order.nip_code, until=until)
+        return "" if bank_code in {"", details.get("bank_code")} else "bank_code"
 
     def _answer(
         self, order: PayoutOrder, transfer: dict[str, Any], *, is_accepted: bool = False

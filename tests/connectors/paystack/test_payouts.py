@@ -91,6 +91,19 @@ class TestPayout:
         assert len(found["acquirer_transaction_id"]) == 30  # the NIP session
         assert Transaction.objects.get().rail_cost == live.only_transfer().fee
 
+    def test_succeeds_although_its_bank_has_left_the_list(self, live, monkeypatch):
+        payout = live.pay_out()
+        closed = {
+            code: replace(bank, is_active=False) for code, bank in tables.BANKS.items() if code == "058"
+        }
+        monkeypatch.setattr(tables, "BANKS", tables.BANKS | closed)
+        made_bank()._connector._banks._next_read = 0.0  # a day later
+
+        live.command(transfer={"reference": reference_of(payout), "status": "success"})
+        live.requery()
+
+        assert outcome(live.again(payout)) == ("success", "10000")
+
     @pytest.mark.parametrize("status", ["failed", "reversed"])
     def test_fails(self, live, status):
         payout = live.pay_out()
