@@ -78,6 +78,7 @@ def _receive(told: ProviderTransfer, session: Session | None) -> Again | None:
             return None  # another program uses the same account at the provider
         if opened_for.opening == VirtualAccount.Opening.PENDING:
             return Again(NO_NUMBER_YET)
+        number = number or opened_for.account_number
     try:
         incoming.receive_notification(_notice(told, number))
     except DuplicateReference:

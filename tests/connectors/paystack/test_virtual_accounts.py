@@ -235,6 +235,17 @@ class TestTransfersToAccounts:
         assert Transaction.objects.get().status == "success"
         assert not ProviderMessage.objects.unanswered().exists()
 
+    def test_one_without_its_receiver_is_of_the_account_s_customer(self, paystack, client):
+        number = number_of(create(paystack))
+        paystack.command(receive={"account_number": number, "amount": 50_000})
+        [transfer] = paystack.simulator.integration.tables.transactions.values()
+        del transfer.authorization["receiver_bank_account_number"]
+
+        paystack.deliver(client)
+
+        assert Transaction.objects.get().status == "success"
+        assert_books_hold()
+
     def test_one_that_has_failed_is_not_looked_up_again(self, paystack, client):
         number = number_of(create(paystack))
         paystack.command(receive={"account_number": number, "amount": 50_000})
