@@ -258,7 +258,7 @@ class CheckoutAcquirer:
         found = answers.of_operation(operation, payments.actions_of(self.client, payment, deadline=deadline))
         if found is not None:
             return found
-        state = payments.with_id(self.client, payment, deadline=deadline).get("status")
+        state = str(payments.with_id(self.client, payment, deadline=deadline).get("status"))
         if operation.kind == "void" and state in answers.ENDED:
             return RailAnswer(outcome=codes.approved(""))  # it has expired, or was voided elsewhere
         is_captured_soon = clock.now() - operation.created_at < CAPTURED_WITHIN

@@ -66,9 +66,9 @@ def outcome_of(
     :raises AnswerLost: there is no readable answer
     """
     page = _page(client, order, deadline)
-    status, payment = page.get("status"), answers.payment_id({"id": page.get("payment_id")})
+    status, payment = str(page.get("status")), answers.payment_id({"id": page.get("payment_id")})
     if status not in {OPEN, RECEIVED, EXPIRED}:
-        log.error("unknown status of a page", id=str(order.id), status=str(status)[:40])
+        log.error("unknown status of a page", id=str(order.id), status=status[:40])
         return _waiting()
     if not payment:
         if status == RECEIVED:

@@ -27,7 +27,7 @@ OVER = ENDED | {DECLINED, CARD_VERIFIED, "Refunded"}  # nothing is reserved, and
 
 def is_over(payment: Document) -> bool:
     """Return whether nothing is captured or reserved, or can be later."""
-    return payment.get("status") in OVER
+    return str(payment.get("status")) in OVER
 
 
 def take_steps(client: CheckoutClient, found: list[Document], *, of: UUID, deadline: Deadline) -> bool:
@@ -46,7 +46,7 @@ def _take_step(client: CheckoutClient, payment: Document, *, of: UUID, deadline:
 
     :raises AnswerLost: it is unknown what is left, or whether the step was accepted
     """
-    if payment.get("status") not in APPROVED:
+    if str(payment.get("status")) not in APPROVED:
         return
     kind, amount = _what_is_left(payment)
     path = f"/payments/{payment_id(payment)}"

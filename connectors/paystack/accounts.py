@@ -174,10 +174,11 @@ class PaystackAccounts(PaystackConnector):
             return None
         sent = told.get("authorization")
         sender = sent if isinstance(sent, dict) else {}
-        has_arrived = told.get("status") in codes.PAID
+        status = str(told.get("status"))
+        has_arrived = status in codes.PAID
         return ProviderTransfer(
             has_arrived=has_arrived,
-            has_failed=told.get("status") in codes.NEVER_ARRIVES,
+            has_failed=status in codes.NEVER_ARRIVES,
             session_id=UUID(reference) if is_session else None,
             account_number=_number(sender.get("receiver_bank_account_number")),
             opened_for=account_of_email(customer.get("email")) if isinstance(customer, dict) else None,

@@ -147,7 +147,7 @@ class PaystackAcquirer(PaystackConnector):
         """Refund what was charged and isn't refunded yet. It is over when Paystack has processed all of it."""
         until = self._client.deadline()
         found = self._find(order, until)
-        if found.get("status") not in codes.PAID:
+        if str(found.get("status")) not in codes.PAID:
             raise NoRecord
         listed = refunds.of_transaction(self._client, _number(found), until=until)
         returned = sum(each["amount"] for each in listed if each.get("status") == refunds.PROCESSED)
@@ -182,7 +182,7 @@ class PaystackAcquirer(PaystackConnector):
         action = charges.action_of(charge)
         if action is not None:
             return RailAnswer(outcome=outcomes.PROCESSING, action=action)
-        if charge.get("status") in {codes.SUCCESS, FAILED}:
+        if str(charge.get("status")) in {codes.SUCCESS, FAILED}:
             return self.query(order)
         return RailAnswer(outcome=outcomes.PROCESSING)
 
@@ -231,7 +231,7 @@ class PaystackAcquirer(PaystackConnector):
 
     def _answer(self, order: CardOrder, found: Document) -> RailAnswer:
         """Return what a transaction's status means. Unknown statuses are pending."""
-        status, number = found.get("status"), identifier_text(found.get("id"), length=64)
+        status, number = str(found.get("status")), identifier_text(found.get("id"), length=64)
         is_on_page = not order.card_last4
         if status in codes.PAID:
             return RailAnswer(

@@ -140,7 +140,7 @@ def of_transaction(client: PaystackClient, transaction_id: str, *, until: Deadli
 
 
 def is_open(refund: Document) -> bool:
-    return refund.get("status") in OPEN
+    return str(refund.get("status")) in OPEN
 
 
 def _answer(operation: OperationOrder, refund: Document) -> RailAnswer:
@@ -152,7 +152,7 @@ def _answer(operation: OperationOrder, refund: Document) -> RailAnswer:
     if refund.get("amount") != operation.amount:
         log.error("a refund at Paystack differs from ours", id=str(operation.id), refund=number)
         raise AnswerLost
-    status = refund.get("status")
+    status = str(refund.get("status"))
     if status == PROCESSED:
         return RailAnswer(
             outcome=outcomes.COMPLETED, acquirer_reference=number, acquirer_transaction_id=number

@@ -180,7 +180,7 @@ def _decision(document: Document, actions: Callable[[], list[Document]] | None) 
     """Return what has the codes of an authorisation or card check: the answer itself, or the newest such action."""
     if actions is None:
         return document
-    return next((each for each in actions() if each.get("type") in AUTHORISATIONS), document)
+    return next((each for each in actions() if str(each.get("type")) in AUTHORISATIONS), document)
 
 
 def _approved(order: CardOrder, document: Document, decision: Document) -> RailAnswer:
@@ -231,7 +231,7 @@ def _declined(order: CardOrder, document: Document, decision: Document) -> RailA
 def _has_failed_authentication(document: Document) -> bool:
     """Return whether 3-D Secure was tried and failed, so that the issuer was never asked to authorise."""
     response = _part(document, "3ds").get("authentication_response")
-    return response is not None and response not in _AUTHENTICATED
+    return response is not None and str(response) not in _AUTHENTICATED
 
 
 def _answer(order: CardOrder, document: Document, decision: Document, outcome: Outcome) -> RailAnswer:

@@ -3,15 +3,23 @@
 import copy
 import json
 import random
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
-from connectors.paystack.api.client import PaystackClient
+from connectors.paystack.accounts import PaystackAccounts
+from connectors.paystack.api.client import DEFINITE, PaystackClient
+from connectors.paystack.cards import PaystackAcquirer
 from connectors.paystack.payouts import PaystackBank
 from kit.connectors.http_client import HttpAnswer
-from payments.rails.protocol import AnswerLost, NotReceived
+from kit.db import clock
+from payments.rails.protocol import ActionKind, AnswerLost, NotReceived
+from tests.connectors.checkout.connecting import card, order
+from tests.connectors.paystack.client import AT_BANK, SUCCESS, WITH_OTP
 from tests.connectors.paystack.connected import made_bank, paystack_connected
 from tests.connectors.paystack.test_payouts import an_order
+from virtual_accounts.providers.protocol import AccountOrder, SessionOrder
 
 pytestmark = pytest.mark.django_db
 
@@ -97,3 +105,41 @@ def test_of_name_enquiries_are_no_names(hostile):
         except AnswerLost:
             continue
         assert name is None or name.isprintable()
+
+
+@pytest.mark.long
+def test_about_cards_are_unknown_unless_they_are_ours(hostile, settings, monkeypatch):
+    monkeypatch.setitem(globals(), "STATUSES", [each for each in STATUSES if each not in DEFINITE])
+    settings.PAYSTACK_CARDS = "direct"
+    acquirer = PaystackAcquirer()
+    for entered in [SUCCESS, WITH_OTP, AT_BANK] * 100:
+        paid = order(capture=True)
+        asks = (
+            lambda: acquirer.authorise(paid, card=card(entered["number"], cvv=entered["cvv"])),  # noqa: B023
+            lambda: acquirer.answer_action(paid, kind=ActionKind.PIN, value={"pin": "1234"}),  # noqa: B023
+            lambda: acquirer.query(paid),  # noqa: B023
+            lambda: acquirer.reverse(paid, is_repeat=False),  # noqa: B023
+        )
+        for ask in asks:
+            try:
+                answer = ask()
+            except AnswerLost:
+                continue
+            is_charged = paid.id.hex in hostile.books()["charged"]
+            assert answer is None or answer.outcome.is_pending or answer.outcome.is_success == is_charged
+
+
+def test_about_accounts_are_unknown(hostile):
+    accounts = PaystackAccounts()
+    for _ in range(100):
+        account = AccountOrder(id=uuid4(), first_name="Ada", last_name="Obi", phone_number="08012345678")
+        accounts.open(account)
+        expires_at = clock.now() + timedelta(minutes=20)
+        session = SessionOrder(
+            id=uuid4(), account_id=account.id, amount=50_000, currency="NGN", expires_at=expires_at
+        )
+        for ask in (lambda: accounts.open_session(session), lambda: accounts.find_transfer(session.id.hex)):  # noqa: B023
+            try:
+                ask()
+            except AnswerLost:
+                continue
