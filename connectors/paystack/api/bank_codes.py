@@ -96,7 +96,7 @@ class BankList:
 def read(client: PaystackClient, *, until: Deadline) -> BankCodes:
     """Read Paystack's list of banks.
 
-    :raises AnswerLost: a page wasn't answered, or none has a bank
+    :raises AnswerLost: a page wasn't answered or isn't readable, or none has a bank
     """
     usable = [bank for bank in _pages(client, until) if _is_usable(bank)]
     if not usable:
@@ -117,7 +117,9 @@ def _pages(client: PaystackClient, until: Deadline) -> Iterator[Any]:
             answer = client.get("/bank", query=query, until=until)
         except Refused:
             raise AnswerLost from None
-        yield from answer.data if isinstance(answer.data, list) else ()
+        if not isinstance(answer.data, list):
+            raise AnswerLost  # payouts to a bank that isn't listed fail, so a part of the list won't do
+        yield from answer.data
         following = answer.meta.get("next") if isinstance(answer.meta, dict) else None
         if not following or not isinstance(following, str) or following == "null":
             return

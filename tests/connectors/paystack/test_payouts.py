@@ -13,6 +13,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from connectors.models import ProviderEvent
+from connectors.paystack.api import bank_codes
+from connectors.paystack.api.client import PaystackClient
 from connectors.paystack.simulator import tables
 from connectors.paystack.simulator.answers import Request
 from connectors.paystack.simulator.money.transfers import create_recipient, send
@@ -139,6 +141,22 @@ class TestPayout:
 
         assert outcome(payout) == ("failed", "20030")
         assert paystack.books()["transfers"] == {}
+
+    def test_to_a_bank_on_a_page_that_cannot_be_read_waits(self, paystack, monkeypatch):
+        get = PaystackClient.get
+
+        def without_second_page(self, path, *, query=None, **more):
+            answer = get(self, path, query=query, **more)
+            return replace(answer, data=None) if query and "next" in query else answer
+
+        monkeypatch.setattr(bank_codes, "PAGE", 20)
+        monkeypatch.setattr(PaystackClient, "get", without_second_page)
+
+        payout = paystack.pay_out(
+            customer={"name": "Ada Obi", "account_number": "0123456789", "bank_code": "057"}
+        )
+
+        assert outcome(payout) == ("pending", "10001")
 
     @pytest.mark.parametrize("member", ["nip_sort_code", "nip_code"])
     def test_uses_paystacks_code_of_a_bank(self, settings, api, monkeypatch, member):
