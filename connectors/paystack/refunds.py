@@ -56,6 +56,8 @@ def send(
     except Refused as refused:
         if _is_sent_later(operation, refused):
             return RailAnswer(outcome=outcomes.PROCESSING)
+        if not refused.is_definite:
+            raise AnswerLost from None
     else:
         made = _answer(operation, client.own(answer.data))
         if not made.outcome.is_failure:

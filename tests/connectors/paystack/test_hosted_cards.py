@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from connectors.paystack import refunds
 from connectors.paystack.api import bank_codes
 from connectors.paystack.api.bank_codes import BankCodes
 from connectors.services import event_processing
@@ -236,6 +237,19 @@ class TestARefund:
         paid.let_pass(1, 1, 1)
 
         assert paid.payment.amount_refunded == 20_000
+        assert paid.charged() == AMOUNT - 20_000
+
+    @pytest.mark.parametrize("fault", ["fail 409", "refuse 409"])
+    def test_after_an_error_that_is_no_definite_refusal_is_made_once(self, paid, fault, monkeypatch):
+        """A refund isn't listed at once, so the first list says nothing."""
+        paid.paystack.plan(f"POST /refund: {fault}")
+        with monkeypatch.context() as patched:
+            patched.setattr(refunds, "of_transaction", lambda *_, **__: [])
+            assert self.refund(paid, "one", 20_000).json()["status"] == "pending"
+
+        paid.let_pass(1, 1, 1)
+
+        assert CardOperation.objects.get().status == "success"
         assert paid.charged() == AMOUNT - 20_000
 
     def test_that_is_delivered_twice_is_not_refused(self, paid):
