@@ -24,9 +24,12 @@ class ProviderEventQuerySet(models.QuerySet["ProviderEvent"]):
         return self.filter(next_attempt_at=None)
 
     def refused_captures(self) -> ProviderEventQuerySet:
-        """Return the events by which a provider refused a capture that it has not made since. Has an index."""
+        """Return the events by which a provider refused a capture that it has not made. Has an index.
+
+        Events arrive in any order, and a payment that is captured as a whole isn't captured again.
+        """
         made = ProviderEvent.objects.filter(transaction=OuterRef("transaction"), kind__in=CAPTURED)
-        return self.filter(~Exists(made.filter(pk__gt=OuterRef("pk"))), kind__in=CAPTURE_REFUSED)
+        return self.filter(~Exists(made), kind__in=CAPTURE_REFUSED)
 
     def to_process_again(self, *, now: datetime) -> int:
         """Make events due from their first attempt, and return their number."""

@@ -101,6 +101,18 @@ def test_refused_capture_of_a_success_is_listed(staff, api, client, checkout):
     assert not listed()
 
 
+def test_refused_capture_that_is_announced_after_the_capture_that_succeeded_is_not_listed(
+    staff, api, client, checkout
+):
+    payment = Transaction.objects.get(reference=pay(api))
+    for kind, event in (("payment_captured", "b"), ("payment_capture_declined", "a")):
+        told = provider_webhooks.about(payment, kind, event_id="evt_" + event * 26)
+        provider_webhooks.send(client, provider_webhooks.CHECKOUT, told)
+        provider_webhooks.process()
+
+    assert payment.reference not in staff.get("/admin/connectors/refusedcapture/").content.decode()
+
+
 def test_draws_the_lag_of_webhooks_by_hour(staff, api, client, checkout):
     assert "Webhook lag" not in staff.get(PAGE).content.decode()
     payment = Transaction.objects.get(reference=pay(api))
