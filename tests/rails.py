@@ -161,6 +161,12 @@ class LimitedAcquirer(SandboxAcquirer):
     )
 
 
+class CoarseAcquirer(SandboxAcquirer):
+    """Takes multiples of ten only, as Checkout.com does in currencies with three decimals."""
+
+    capabilities = replace(SandboxAcquirer.capabilities, amount_multiple_of={"NGN": 10})
+
+
 class UnreachableLimitedAcquirer(LimitedAcquirer):
     """Is limited, and can't be reached."""
 

@@ -41,12 +41,15 @@ class Capabilities:
         return {"amount": why} if why else {}
 
     def _why_not(self, amount: int, currency: str) -> str:
-        smallest, multiple = self.minimum_amount.get(currency, 0), self.multiple_in(currency)
+        smallest = self.minimum_amount.get(currency, 0)
         if amount < smallest:
             return f"The smallest amount that can be processed is {money(smallest, currency)} ({smallest})."
         if self.maximum_amount is not None and amount > self.maximum_amount:
             largest = self.maximum_amount
             return f"The largest amount that can be processed is {money(largest, currency)} ({largest})."
-        if amount % multiple:
-            return f"Amounts in {currency} must be multiples of {multiple}."
-        return ""
+        return self.why_uneven(amount, currency)
+
+    def why_uneven(self, amount: int, currency: str) -> str:
+        """Return why an amount, also of a capture or refund, is no multiple that the connector takes. Empty if it is one."""
+        multiple = self.multiple_in(currency)
+        return f"Amounts in {currency} must be multiples of {multiple}." if amount % multiple else ""

@@ -97,7 +97,7 @@ class CaptureView(APIView):
         "capturePayment",
         done(answers.PAYMENT, "The payment."),
         CaptureSerializer,
-        problems="amount_too_large invalid_state rail_unavailable",
+        problems="amount_too_large not_supported invalid_state rail_unavailable",
     )
     def post(self, request: Request, reference: str) -> Response:
         """Capture an authorised card payment.

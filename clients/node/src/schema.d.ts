@@ -13267,6 +13267,7 @@ export interface operations {
              * @description - `malformed_json`: The body is not one JSON object
              *     - `invalid_request`: The request has invalid fields
              *     - `unknown_field`: The request has an unknown field
+             *     - `not_supported`: The connected acquirer or bank cannot do this
              *     - `amount_too_large`: The amount is too large
              */
             400: {

@@ -13,7 +13,7 @@ from payments.rails.protocol import CardAcquirer, Reverses
 from payments.rules.outcomes import VOIDED
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import card_order, operation_order
-from payments.services.rails.required_capabilities import require_void
+from payments.services.rails.required_capabilities import require_capture, require_void
 from payments.services.transactions import operations
 from payments.services.transactions.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
 from payments.services.transactions.operations import AmountTooLarge, Kind
@@ -38,6 +38,7 @@ def capture(*, transaction_id: UUID, amount: int | None, now: datetime) -> Idemp
 
     :raises AmountTooLarge: the amount exceeds the authorised amount
     :raises InvalidState: the payment isn't authorised, is voided, or was captured with a different amount
+    :raises NotSupported: the acquirer can't capture this amount; nothing was stored
     :raises OperationRefused: the acquirer declined the capture
     :raises RailUnavailable: the capture is new and the acquirer is unavailable; nothing was stored
     """
@@ -94,7 +95,9 @@ def _open(
     operations.require_capturable(transaction, now=now)
     if amount is not None and amount > transaction.amount:
         raise AmountTooLarge(f"At most {transaction.amount} was authorised.", limit=transaction.amount)
-    _, trace = rail_choices.require(found)
+    acquirer, trace = rail_choices.require(found)
+    if amount is not None:
+        require_capture(acquirer, amount, transaction.currency)
     operation = CardOperation.objects.create(
         id=new_id(now),
         transaction=transaction,

@@ -78,14 +78,28 @@ def require_payout(business: Business, request: dict[str, Any]) -> None:
     require_supported(can.unsupported(request["currency"], request["amount"]))
 
 
-def require_refund(connector: CardAcquirer | PayoutBank, amount: int, *, of: int) -> None:
+def require_refund(connector: CardAcquirer | PayoutBank, amount: int, currency: str, *, of: int) -> None:
     """Check that the connector of a refund can refund an amount, in minor units, of what was collected.
 
-    :raises NotSupported: it only refunds in full
+    :raises NotSupported: it only refunds in full, or no such amounts
     """
     can = connector.capabilities
     if isinstance(can, CardCapabilities) and not can.partial_refunds and amount < of:
         require_supported({"amount": NO_PARTIAL_REFUNDS})
+    _require_even(connector, amount, currency)
+
+
+def require_capture(acquirer: CardAcquirer, amount: int, currency: str) -> None:
+    """Check that the acquirer of an authorised payment can capture an amount, in minor units.
+
+    :raises NotSupported: it captures no such amounts
+    """
+    _require_even(acquirer, amount, currency)
+
+
+def _require_even(connector: CardAcquirer | PayoutBank, amount: int, currency: str) -> None:
+    why_not = connector.capabilities.why_uneven(amount, currency)
+    require_supported({"amount": why_not} if why_not else {})
 
 
 def require_void(acquirer: CardAcquirer) -> None:

@@ -102,7 +102,7 @@ def refund(
     :raises PaymentDisputed: the rest would cover it, but part of that is disputed
     :raises InsufficientFunds: it is a bank transfer that the business's balance doesn't cover, or a card refund that
         would make the business owe more than is agreed
-    :raises NotSupported: it is partial, and the acquirer only refunds in full; nothing was stored
+    :raises NotSupported: it is partial, and the acquirer refunds only in full, or no such amounts; nothing was stored
     :raises RailUnavailable: the refund is new and its rail is unavailable; nothing was stored
     """
     # Don't compare a card number in the reason. It is stored masked, and the response must not confirm it.
@@ -166,7 +166,7 @@ def _open(
     if "destination" in request:
         _require_allowed(transaction, request, amount=amount, maker=maker)
     rail = rail_choices.require(found)
-    require_refund(rail.connector, amount, of=transaction.amount_collected)
+    require_refund(rail.connector, amount, transaction.currency, of=transaction.amount_collected)
     if transaction.is_transfer_payment:
         rail_blocks.require_open(rail.connector, currency=transaction.currency, amount=amount, now=now)
         refund_cover.require(transaction, amount)

@@ -10,6 +10,7 @@ from virtual_accounts.models import Session, VirtualAccount
 PAYMENTS = "/api/payments"
 WITHOUT_3DS = "tests.rails.AcquirerWithoutThreeDSecure"
 LIMITED, HOSTED = "tests.rails.LimitedAcquirer", "tests.rails.HostedAcquirer"
+COARSE = "tests.rails.CoarseAcquirer"
 LIMITED_BANK, LIMITED_PROVIDER = "tests.rails.LimitedBank", "tests.rails.LimitedProvider"
 HOUR = 3600
 
@@ -142,6 +143,19 @@ def test_void_by_an_acquirer_without_voids(api, settings):
     assert_not_supported(answer, "void")
     assert not CardOperation.objects.exists()
     assert Transaction.objects.get().awaiting == "capture"
+
+
+def test_capture_and_refund_of_an_amount_with_too_many_decimals(api, settings):
+    settings.CARD_ACQUIRER = COARSE
+    order = orders.card_payment(amount=50_000, capture=False)
+    api.post(PAYMENTS, order)
+    address = f"{PAYMENTS}/{order['reference']}"
+
+    assert_not_supported(api.post(f"{address}/capture", {"amount": 20_001}), "amount")
+    assert Transaction.objects.get().awaiting == "capture"
+    assert api.post(f"{address}/capture", {"amount": 20_010}).json()["status"] == "success"
+    assert_not_supported(api.post(f"{address}/refunds", {"reference": "rf-1", "amount": 1_001}), "amount")
+    assert api.post(f"{address}/refunds", {"reference": "rf-1", "amount": 1_010}).status_code == 201
 
 
 def test_partial_refund_by_an_acquirer_that_only_refunds_in_full(api, settings):
