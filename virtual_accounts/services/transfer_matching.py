@@ -99,9 +99,12 @@ def record(
 
 
 def _of_session(session_id: UUID) -> tuple[VirtualAccount, Session]:
-    """Return the account of a session with a shared lock, and the session, locked."""
-    account_id = Session.objects.values_list("account_id", flat=True).get(pk=session_id)
-    account = accounts.lock_shared(account_id)
+    """Return the account of a session with a shared lock, and the session, locked.
+
+    :raises UnknownAccount: the session was never stored
+    """
+    account_id = Session.objects.values_list("account_id", flat=True).filter(pk=session_id).first()
+    account = accounts.lock_shared(account_id) if account_id else None
     if account is None:
         raise UnknownAccount
     return account, sessions.lock(session_id)

@@ -67,18 +67,21 @@ def apply(subject: str, told: ProviderTransfer | None, *, was_rejected: bool) ->
 
 
 def _receive(told: ProviderTransfer, session: Session | None) -> Again | None:
-    """Record a transfer that has arrived: for its session, or for the static account that has the number."""
-    if told.session_id is not None and session is None:
-        log.warning("transfer to a session that was never shown", transfer=told.bank_reference)
-        return None
+    """Record a transfer that has arrived: for its session, or for the static account that has the number.
+
+    For a session that was never stored, such as one whose opening wasn't answered, it is unclaimed.
+    """
     number = session.number_id if session else told.account_number
-    if session is None and not number_exists(number):
+    is_known = session is not None or (told.session_id is None and number_exists(number))
+    if not is_known:
         opened_for = VirtualAccount.objects.filter(pk=told.opened_for).first() if told.opened_for else None
         if opened_for is None:
             return None  # another program uses the same account at the provider
         if opened_for.opening == VirtualAccount.Opening.PENDING:
             return Again(NO_NUMBER_YET)
         number = number or opened_for.account_number
+    if told.session_id is not None and session is None:
+        log.error("transfer to a session that was never shown", transfer=told.bank_reference)
     try:
         incoming.receive_notification(_notice(told, number))
     except DuplicateReference:

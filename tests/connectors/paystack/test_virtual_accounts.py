@@ -18,7 +18,14 @@ from tests import orders
 from tests.connectors.paystack.connected import paystack_connected
 from tests.payers import Payer
 from tests.webhooks.rows import make_endpoint
-from virtual_accounts.models import ProviderMessage, Session, Transfer, UnappliedMoney, VirtualAccount
+from virtual_accounts.models import (
+    ProviderMessage,
+    Session,
+    Transfer,
+    UnappliedMoney,
+    UnclaimedTransfer,
+    VirtualAccount,
+)
 from virtual_accounts.providers import PROVIDERS
 from virtual_accounts.providers.protocol import AccountProvider
 from webhooks.models import Delivery
@@ -413,6 +420,18 @@ class TestSessions:
         assert paystack.api.post("/api/payments", order).status_code == 503
         assert not Transaction.objects.exists()
         assert paystack.api.post("/api/payments", order).status_code == 201
+
+    def test_money_for_one_that_was_never_stored_is_unclaimed(self, paystack, account, client):
+        paystack.plan("POST /charge: cut")
+        order = orders.transfer_payment(account["id"], expiry_duration=1800, amount=50_000)
+        assert paystack.api.post("/api/payments", order).status_code == 503
+        [number] = paystack.simulator.integration.tables.sessions
+
+        receive(paystack, client, number, 50_000)
+
+        assert UnclaimedTransfer.objects.get().amount == 50_000
+        assert not Transaction.objects.exists()
+        assert_books_hold()
 
     def test_its_time_is_within_the_provider_s_bounds(self, paystack, account, api):
         order = orders.transfer_payment(account["id"], expiry_duration=600)
