@@ -15,9 +15,11 @@ from dashboard.ui.components.todo import Item
 from kit.money.money import money
 from kit.text.plurals import counted
 from payments.models import PayoutReturn, Transaction
+from payments.services.refunds.refused_returns import money_of
 
 SHOWN = 2
 RETURNED_WITHIN = timedelta(days=7)
+AGAIN = "The money is in your balance. Ask for another account to pay again."
 
 
 def attention(
@@ -27,7 +29,7 @@ def attention(
     payouts = [each for each in rows if isinstance(each, Transaction)]
     waiting = [_waiting(each) for each in payouts if each.awaiting == Transaction.Awaiting.APPROVAL]
     recent = [each for each in rows if isinstance(each, PayoutReturn) and each.at > now - RETURNED_WITHIN]
-    returned = [_returned(each, may_pay=membership.may["pay_out"]) for each in recent]
+    returned = [_returned(each, may_pay=membership.may["pay_out"]) for each in recent[:SHOWN]]
     of_approval = [*_waiting_batch(summary), *waiting]
     # What came back has a place beside all that waits.
     return [*of_approval[: SHOWN - bool(returned)], *returned][:SHOWN]
@@ -61,7 +63,9 @@ def _waiting(payout: Transaction) -> Item:
 
 def _returned(returned: PayoutReturn, *, may_pay: bool) -> Item:
     payout = cast("Transaction", returned.transaction)  # an applied return has one
-    again = failure_of(payout) if may_pay else None
+    is_whole = returned.amount == payout.amount
+    failure = failure_of(payout, reopened=money_of(payout.reference) if is_whole else None)
+    money_is = failure.text if failure else AGAIN
     said = (
         f"{payout.bank_name}: {returned.reason}." if returned.reason else f"{payout.bank_name} sent it back."
     )
@@ -69,7 +73,7 @@ def _returned(returned: PayoutReturn, *, may_pay: bool) -> Item:
         tone="note",
         icon="arrow-uturn-left",
         what=f"{money(returned.amount, returned.currency)} to {payout.customer_name} was returned",
-        why=f"{said} The money is in your balance. Ask for another account to pay again.",
-        address=again.address if again else reverse("dashboard-payout", args=[payout.pk]),
-        action="Pay again" if again else "View payout",
+        why=f"{said} {money_is}",
+        address=failure.address if failure and may_pay else reverse("dashboard-payout", args=[payout.pk]),
+        action=failure.action if failure and may_pay else "View payout",
     )

@@ -37,6 +37,7 @@ from payments.services.payouts.beneficiaries import Verified
 from payments.services.payouts.controls import payout_limits
 from payments.services.payouts.controls.makers import Maker
 from payments.services.payouts.name_enquiries import UnknownBeneficiary
+from payments.services.refunds import refused_returns
 from payments.services.transfers.return_destinations import sender_of
 from virtual_accounts.models import UnappliedMoney
 from virtual_accounts.services import unapplied_queries
@@ -174,7 +175,7 @@ def _given(request: HttpRequest, membership: Membership) -> dict[str, str]:
 def _again(membership: Membership, payout_id: UUID | None) -> dict[str, str]:
     """Return a payout that failed or came back, to be paid again with a new reference."""
     payout = payout_id and find(membership.business, payout_id)
-    if not payout or failure_of(payout) is None:
+    if not payout or failure_of(payout) is None or refused_returns.reopened_by(payout, payout.returns.all()):
         return {}
     paid = {"name": payout.customer_name, "bank_code": payout.bank_code}
     return {

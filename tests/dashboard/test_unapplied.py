@@ -14,6 +14,7 @@ from merchants.models import AuditEntry
 from payments.models import PayoutControls, Transaction
 from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
 from payments.rules.words.status_names import UNAPPLIED_REASONS, UNAPPLIED_SHORT_REASONS
+from payments.services.payouts import payout_returns
 from payments.services.transfers import unapplied_decisions
 from tests.addresses import is_asked
 from tests.dashboard.people import signed_in
@@ -55,6 +56,18 @@ def decide(client, money, form):
 def state_of(money):
     money.refresh_from_db()
     return money.state
+
+
+def assert_back_in_its_transfer(detail, money):
+    """Check that the page of a payout says that its amount is unapplied again."""
+    assert detail.failure.text == "The amount went back to its unapplied transfer, not to your balance."
+    assert (detail.failure.address, detail.failure.action) == (f"{INBOX}{money.pk}/", "View transfer")
+    assert {"Back in its unapplied transfer"} == {each.note for each in detail.figures[2:]} - {
+        "From your balance"
+    }
+    assert [
+        each.text for each in detail.related if "credited back" in each.text or "returned" in each.text
+    ] == []
 
 
 def wallet(business):
@@ -271,6 +284,38 @@ class TestReturn:
         assert "The return of NGN 400.51 failed" in page
         assert "The return failed" in page
         assert (state_of(money), wallet(ada.business)) == ("open", 0)
+
+    def test_refused_by_the_bank_does_not_say_that_the_balance_has_the_money(self, browser, ada):
+        money = mismatched_money(business=ada.business, now=timezone.now(), amount=40_051)
+        decide(browser, money, RETURN)
+        payout = Transaction.objects.get(request_type="payout")
+
+        page = browser.get(f"/dashboard/payouts/{payout.pk}/")
+
+        assert_back_in_its_transfer(page.context["detail"], money)
+        assert "instead_of" not in page.content.decode()
+        form = browser.get(f"/dashboard/payouts/new/?instead_of={payout.pk}").context["form"]
+        assert form["account_number"].value() is None
+
+    def test_sent_back_by_the_bank_does_not_say_that_the_balance_has_the_money(
+        self, browser, ada, money, django_assert_max_num_queries
+    ):
+        decide(browser, money, RETURN)
+        payout = Transaction.objects.get(request_type="payout")
+        payout_returns.reverse(
+            transaction_id=payout.pk, reason="Account closed", actor=STAFF, now=timezone.now()
+        )
+
+        with django_assert_max_num_queries(12):
+            page = browser.get(f"/dashboard/payouts/{payout.pk}/")
+        with django_assert_max_num_queries(12):
+            listed = browser.get("/dashboard/payouts/")
+
+        assert (state_of(money), wallet(ada.business)) == ("open", 0)
+        assert_back_in_its_transfer(page.context["detail"], money)
+        [item] = listed.context["attention"]
+        assert (item.address, item.action) == (f"{INBOX}{money.pk}/", "View transfer")
+        assert "in your balance" not in item.why
 
     def test_without_an_answer_is_shown_as_pending(self, browser, money):
         page = decide(browser, money, RETURN | {"account_number": "0000000097"})

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, prefetch_related_objects
 from django.urls import reverse
 
 from dashboard.memberships import Membership
@@ -38,6 +39,7 @@ from merchants.people.roles import Permission
 from payments.models import CardOperation, SettlementBatch, Transaction, WatchedAuthorisation
 from payments.representation.payments import challenge_address, represent
 from payments.rules.words.failure_advice import Advice, advice_on
+from payments.services.refunds import refused_returns
 from payments.services.transactions import cancellations
 from virtual_accounts.models import UnappliedMoney
 from webhooks.models import Attempt, Delivery
@@ -113,7 +115,9 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
     operations = (
         [] if is_payout else list(CardOperation.objects.filter(transaction=transaction).order_by("pk"))
     )
-    returns = list(transaction.returns.order_by("pk")) if is_payout else []
+    if is_payout:
+        prefetch_related_objects([transaction], "returns")  # which the API object shows too
+    returns = sorted(transaction.returns.all(), key=attrgetter("pk")) if is_payout else []
     outcomes = [transaction.pk, *(each.pk for each in [*operations, *returns])]
     events = (
         Delivery.objects.with_endpoint_url().filter(subject__in=outcomes).defer("body").order_by("created_at")
@@ -124,9 +128,10 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
     unapplied, batch, disputes = unapplied_of(transaction), batch_of(transaction), disputes_of(transaction)
     checkout = details_of_checkout(transaction)
     settles_on = None if batch else settlement_day(transaction)
+    reopened = refused_returns.reopened_by(transaction, returns)
     return Detail(
         transaction=transaction,
-        figures=figures_of(transaction),
+        figures=figures_of(transaction, is_unapplied_again=reopened is not None),
         timeline=timeline_of(
             transaction,
             operations=operations,
@@ -146,6 +151,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
             returns=returns,
             attempts=checkout.others if checkout else (),
             disputes=disputes,
+            reopened=reopened,
         ),
         refunds=refunds,
         unapplied=unapplied,
@@ -155,7 +161,7 @@ def detail_of(transaction: Transaction, *, membership: Membership) -> Detail:
         notes=notes_on(transaction),
         sender=_sender(transaction),
         advice=_advice(transaction),
-        failure=failure_of(transaction),
+        failure=failure_of(transaction, reopened=reopened),
         payer_page=_payer_page(transaction, membership),
         checkout=checkout,
         approvers=approvers_of(transaction) if is_payout else (),

@@ -11,6 +11,8 @@ from payments.rules.fees import Charge, FeeRule
 from payments.rules.outcomes import WALLET_TOO_LOW
 from payments.services.transactions.transitions import charge_of
 
+UNAPPLIED_AGAIN = "Back in its unapplied transfer"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
@@ -21,10 +23,13 @@ class Figure:
     note: str = ""
 
 
-def figures_of(transaction: Transaction) -> list[Figure]:
-    """Return at most five figures: what was paid, what it costs, what was taken back and what remains."""
+def figures_of(transaction: Transaction, *, is_unapplied_again: bool = False) -> list[Figure]:
+    """Return at most five figures: what was paid, what it costs, what was taken back and what remains.
+
+    `is_unapplied_again`: a payout went back to the unapplied transfer that it returned.
+    """
     if transaction.request_type == Transaction.RequestType.PAYOUT:
-        return list(_of_payout(transaction))
+        return list(_of_payout(transaction, is_unapplied_again=is_unapplied_again))
     if transaction.request_type == Transaction.RequestType.PAYMENT:
         return list(_of_payment(transaction))
     return []
@@ -59,11 +64,12 @@ def refund_left_note(payment: Transaction) -> str:
     return f"{money(payment.amount_refundable, payment.currency)} left"
 
 
-def _of_payout(payout: Transaction) -> Iterator[Figure]:
+def _of_payout(payout: Transaction, *, is_unapplied_again: bool) -> Iterator[Figure]:
     yield Figure(name="Amount", amount=payout.amount)
     if payout.status == Transaction.Status.FAILED:
         yield Figure(name="Fee", amount=0)
-        yield Figure(name="Debited", amount=0, note=_why_not_debited(payout))
+        note = UNAPPLIED_AGAIN if is_unapplied_again else _why_not_debited(payout)
+        yield Figure(name="Debited", amount=0, note=note)
         return
     charge = charge_of(payout)
     yield Figure(name="Fee", amount=charge.fee)
@@ -71,7 +77,8 @@ def _of_payout(payout: Transaction) -> Iterator[Figure]:
         yield Figure(name="Tax", amount=charge.taxes, note=_tax_note(charge, payout.currency))
     yield Figure(name="Debited", amount=debited_by(payout), note="From your balance")
     if payout.amount_returned:
-        yield Figure(name="Returned", amount=payout.amount_returned, note="To your balance")
+        note = UNAPPLIED_AGAIN if is_unapplied_again else "To your balance"
+        yield Figure(name="Returned", amount=payout.amount_returned, note=note)
 
 
 def _tax_note(charge: Charge, currency: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.urls import reverse
 
@@ -10,25 +11,34 @@ from payments.models import PayoutApproval, Transaction
 from payments.rules.outcomes import CANCELLED, DO_NOT_RETRY, NOT_SUFFICIENT_FUNDS, PAYOUT_REJECTED
 
 TAKEN_BACK = "The amount and the fee are back in your balance."
+UNAPPLIED_AGAIN = "The amount went back to its unapplied transfer, not to your balance."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What happened to a payout that didn't arrive, and the form that pays it again."""
+    """What happened to a payout that didn't arrive, and the page where it is paid again or decided about."""
 
     cause: str
     text: str
     address: str
+    action: str = "Pay again"
 
 
-def failure_of(payout: Transaction) -> Failure | None:
-    """Return why a payout failed or came back; None if it did neither."""
+def failure_of(payout: Transaction, *, reopened: UUID | None = None) -> Failure | None:
+    """Return why a payout failed or came back; None if it did neither. `reopened`: the unapplied money that it went back to."""
     if payout.request_type != Transaction.RequestType.PAYOUT:
         return None
     is_returned = payout.amount > 0 and payout.amount_returned == payout.amount
     if payout.status != Transaction.Status.FAILED and not is_returned:
         return None
     cause, text = _returned(payout) if is_returned else _failed(payout)
+    if reopened is not None:
+        return Failure(
+            cause=cause,
+            text=UNAPPLIED_AGAIN,
+            address=reverse("dashboard-unapplied-item", args=[reopened]),
+            action="View transfer",
+        )
     return Failure(
         cause=cause, text=text, address=f"{reverse('dashboard-new-payout')}?instead_of={payout.pk}"
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from operator import attrgetter
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.db.models import Q, prefetch_related_objects
 from django.http import QueryDict
@@ -111,8 +112,12 @@ def related_objects(
     returns: Sequence[PayoutReturn],
     attempts: Sequence[Transaction],
     disputes: Sequence[Dispute],
+    reopened: UUID | None,
 ) -> list[RelatedObject]:
-    """Return the objects that belong to a transaction. `attempts` are the others of its checkout."""
+    """Return the objects that belong to a transaction. `attempts` are the others of its checkout.
+
+    `reopened` is the unapplied money that a payout went back to.
+    """
     link = transaction.payment_link
     return [
         *(_unapplied(each) for each in unapplied),
@@ -122,7 +127,7 @@ def related_objects(
         *([batch_link(batch)] if batch else []),
         *(refund_link(each, transaction) for each in refunds),
         *(dispute_link(each) for each in disputes),
-        *_movements(transaction, returns),
+        *_movements(transaction, returns, is_credited_back=reopened is None),
         *([account_link(transaction.session)] if transaction.session else []),
         *_origin(transaction),
     ]
@@ -247,12 +252,16 @@ def dispute_link(dispute: Dispute) -> RelatedObject:
     )
 
 
-def _movements(transaction: Transaction, returns: Sequence[PayoutReturn]) -> Iterator[RelatedObject]:
-    """Return the debit of a payout, and the credits of its failure and of what its bank returned."""
+def _movements(
+    transaction: Transaction, returns: Sequence[PayoutReturn], *, is_credited_back: bool
+) -> Iterator[RelatedObject]:
+    """Return the debit of a payout, and what its failure and its returns have credited to the balance."""
     if transaction.request_type != Transaction.RequestType.PAYOUT or was_never_debited(transaction):
         return
     debited = debited_by(transaction)
     yield movement_link(-debited, transaction.currency, at=transaction.created_at)
+    if not is_credited_back:
+        return
     if transaction.status == Transaction.Status.FAILED and transaction.finished_at:
         yield movement_link(debited, transaction.currency, at=transaction.finished_at, note=" credited back")
     for each in returns:

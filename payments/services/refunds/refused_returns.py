@@ -1,9 +1,10 @@
 """Returns of unapplied money that the bank refused or sent back: the money is unapplied and open again."""
 
 import re
+from collections.abc import Iterable
 from uuid import UUID
 
-from payments.models import Transaction
+from payments.models import PayoutReturn, Transaction
 from virtual_accounts.models import UnappliedMoney
 
 # Merchants can't use this prefix.
@@ -41,6 +42,19 @@ def is_return(payout: Transaction) -> bool:
         state=UnappliedMoney.State.RETURNED,
     )
     return returned.exists()
+
+
+def reopened_by(payout: Transaction, returns: Iterable[PayoutReturn]) -> UUID | None:
+    """Return the id of the unapplied money to which a payout went back that failed or has these returns; None for others.
+
+    What the earlier release credited to the wallet instead, such as parts, is not open again.
+    """
+    named = money_of(payout.reference)
+    whole = (PayoutReturn.Applied.REVERSED, payout.amount)
+    came_back = payout.status == Transaction.Status.FAILED or any(
+        (each.applied, each.amount) == whole for each in returns
+    )
+    return named if named and came_back and not is_return(payout) else None
 
 
 def reopen(payout: Transaction, *, reason: str) -> UnappliedMoney:
