@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Case, CharField, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce
 
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
 from kit.money.money import money
@@ -59,6 +60,8 @@ class Transfer(models.Model):
     provider_account = models.CharField(
         max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
     )
+    # The session that the provider opened for it. Its number may have been given to another session since.
+    provider_session = models.UUIDField(null=True)
     received_at = models.DateTimeField()
     applied = models.CharField(max_length=11, choices=Applied.choices)
     session = models.OneToOneField(
@@ -103,12 +106,19 @@ class UnappliedMoneyQuerySet(models.QuerySet["UnappliedMoney"]):
     def with_payment_reference(self) -> UnappliedMoneyQuerySet:
         """Annotate `payment_reference`: the reference of the payment that the transfer was meant for.
 
-        That is the payment whose session the transfer ended, or the last one whose session used the number.
+        That is the payment of the session that a provider opened for the transfer, or else the account's last one whose
+        session used the number.
         """
+        named = Session.objects.filter(pk=OuterRef("transfer__provider_session"))
         last = Session.objects.filter(
-            number=OuterRef("transfer__number"), opened_at__lte=OuterRef("transfer__received_at")
+            account=OuterRef("transfer__account"),
+            number=OuterRef("transfer__number"),
+            opened_at__lte=OuterRef("transfer__received_at"),
         )
-        reference = Subquery(last.order_by("-opened_at").values("payment__reference")[:1])
+        reference = Coalesce(
+            Subquery(named.values("payment__reference")),
+            Subquery(last.order_by("-opened_at").values("payment__reference")[:1]),
+        )
         return self.annotate(
             payment_reference=Case(
                 When(transfer__reason__in=Transfer.MEANT_FOR_A_PAYMENT, then=reference),

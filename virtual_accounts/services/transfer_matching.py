@@ -225,6 +225,7 @@ def _transfer(
         **_sender_fields(notice),
         narration=notice.narration,
         provider_account=notice.provider_account,
+        provider_session=notice.session_id,
         received_at=now,
         applied=decision.applied,
         session=ended,

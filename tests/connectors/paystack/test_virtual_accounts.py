@@ -411,7 +411,32 @@ class TestSessions:
 
             assert self.find(paystack, opened)["status"] == "pending"
             assert UnappliedMoney.objects.get().amount == 50_000
+            [unapplied] = api.get("/api/unapplied-transfers").json()["data"]
+            assert (unapplied["why"], unapplied["payment_reference"]) == ("late", first["reference"])
             assert_books_hold()
+
+    def test_a_late_transfer_names_no_payment_of_the_business_that_has_the_number_now(
+        self, settings, api, other_api, client
+    ):
+        with paystack_connected(
+            settings, api, standing_at=timezone.now(), opens_accounts=True, session_numbers="reused"
+        ) as paystack:
+            account = create(paystack, orders.dynamic_account())
+            first = orders.transfer_payment(account["id"], expiry_duration=1800, amount=50_000)
+            number = api.post("/api/payments", first).json()["virtual_account_details"]["account_number"]
+            paystack.command(webhooks=["late 60"])
+            receive(paystack, client, number, 50_000)
+            assert api.post(f"/api/payments/{first['reference']}/cancel", {}).status_code == 200
+            theirs = other_api.post(ACCOUNTS, orders.dynamic_account()).json()
+            second = orders.transfer_payment(theirs["id"], expiry_duration=1800, amount=60_000)
+            opened = other_api.post("/api/payments", second).json()
+            assert opened["virtual_account_details"]["account_number"] == number
+
+            paystack.simulator.advance(61)
+            paystack.deliver(client)
+
+            [unapplied] = api.get("/api/unapplied-transfers").json()["data"]
+            assert unapplied["payment_reference"] == first["reference"]
 
     def test_without_an_answer_nothing_is_stored(self, paystack, account):
         order = orders.transfer_payment(account["id"], expiry_duration=1800)
