@@ -38,6 +38,13 @@ class PayoutFilter(TransactionFilter):
         widget=forms.TextInput(attrs={"inputmode": "text"}),
     )
 
+    def of_days(self, transactions: QuerySet[Transaction], *, status: str) -> QuerySet[Transaction]:
+        """Return the payouts of the period. Those that came back did so in the period, whenever they were sent."""
+        if status != RETURNED or not self.id_range:
+            return super().of_days(transactions, status=status)
+        came_back = PayoutReturn.objects.filter(applied=PayoutReturn.Applied.REVERSED)
+        return transactions.filter(pk__in=self.in_period(came_back).values("transaction"))
+
     def unindexed(self, **instead: str) -> Q:
         condition = super().unindexed(**instead)
         text = {**self.cleaned_data, **instead}.get("bank")

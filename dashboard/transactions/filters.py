@@ -83,6 +83,10 @@ class TransactionFilter(AmountFilter):
         for name, value in {"request_type": wanted.get("request_type"), "status": status}.items():
             if value:
                 transactions = transactions.filter(**{name: _literal(value)})
+        return self.of_days(transactions, status=wanted["status"])
+
+    def of_days(self, transactions: QuerySet[Transaction], *, status: str) -> QuerySet[Transaction]:
+        """Return the transactions of the period."""
         return self.in_period(transactions)
 
     def unindexed(self, **instead: str) -> Q:

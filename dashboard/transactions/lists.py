@@ -100,7 +100,7 @@ COLUMNS = [
     *attributes("id", "reference", "request_type", "method", "status", "response_code", "response_summary"),
     *amounts("amount"),
     *attributes("currency"),
-    *amounts("fee", "fee_tax", "stamp_duty", "amount_captured", "amount_refunded"),
+    *amounts("fee", "fee_tax", "stamp_duty", "amount_captured", "amount_refunded", "amount_returned"),
     *attributes(
         "refund_status",
         "customer_name",

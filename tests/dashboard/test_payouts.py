@@ -571,6 +571,23 @@ class TestReturnedPayout:
             "NGN 2,000.00 returned",
         ]
 
+    def test_is_in_the_export_of_its_own_day_with_its_amount(self, browser, now, came_back):
+        days = {"since": f"{timezone.localdate(now - timedelta(days=1), came_back[0].business.zone)}"}
+
+        def exported(**query):
+            answer = browser.get(f"{PAYOUTS}export.csv", query)
+            content = b"".join(answer.streaming_content).decode("utf-8-sig")
+            rows = csv.DictReader(io.StringIO(content))
+            return sorted((row["reference"], row["amount_returned"]) for row in rows)
+
+        returned, arrived = (each.reference for each in came_back)
+        assert exported() == sorted([(returned, "2000.00"), (arrived, "0.00")])
+        for query in ({}, days):
+            assert exported(status="returned", **query) == [(returned, "2000.00")]
+            shown = browser.get(PAYOUTS, {"status": "returned", **query}).context["page"].rows
+            assert [row.transaction.reference for row in shown] == [returned]
+        assert exported(status="returned", until="2026-01-01") == []
+
     def test_leads_to_its_debit_and_its_credit(self, browser, ada):
         now = timezone.now()
         payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
