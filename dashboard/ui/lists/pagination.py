@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -41,7 +41,7 @@ class Order:
     """The fields that a list is ordered by, newest first. The last field is unique."""
 
     fields: tuple[str, ...]
-    read: Callable[[str], tuple[Any, ...]]  # parses a cursor; raises ValueError
+    read: Callable[[str], tuple[Any, ...]]  # parses a cursor; raises ValueError or OverflowError
 
     def position(self, row: Model) -> tuple[Any, ...]:
         return tuple(getattr(row, field) for field in self.fields)
@@ -78,7 +78,7 @@ def _read_moment_and_id(text: str) -> tuple[datetime, UUID]:
     at = parse_datetime(moment)
     if at is None or at.tzinfo is None:
         raise ValueError(text)
-    return at, UUID(key)
+    return at.astimezone(UTC), UUID(key)  # OverflowError: outside the calendar once converted to UTC
 
 
 def _read_number(text: str) -> tuple[int]:

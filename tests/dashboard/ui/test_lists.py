@@ -81,6 +81,16 @@ class TestList:
                 assert 'role="alert"' in page.content.decode()
                 assert "Clear" in page.content.decode()
 
+    def test_begins_at_its_first_page_with_an_invalid_cursor(self, subtests, browser, busy):
+        last = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+        cursors = (f"0001-01-01T00:00:00+14:00~{last}", f"9999-12-31T23:59:59-14:00~{last}", "nonsense")
+        for address, name, cursor in product(LISTED, ("before", "after"), cursors):
+            with subtests.test(address, name=name, cursor=cursor):
+                page = browser.get(address, {name: cursor})
+
+                assert page.status_code == 200
+                assert page.context["page"].rows == browser.get(address).context["page"].rows
+
     def test_has_views_of_its_own(self, subtests, browser, busy):
         for address in LISTED:
             with subtests.test(address):
