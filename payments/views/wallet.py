@@ -20,7 +20,7 @@ from kit.api.fields.answer_fields import (
 from kit.api.filters import read_query
 from kit.api.operations import operation, page
 from kit.api.pagination import NewestFirst
-from kit.time.timestamps import until_inclusive
+from kit.time.timestamps import until_inclusive, whole_millisecond
 from ledger.statements import MergedPostings, wallet_statements
 from merchants.api.api_requests import business_of
 from payments.api.filters import MovementFilterSerializer
@@ -68,11 +68,11 @@ class MovementsView(APIView):
         and `opening_balance` equals the `closing_balance` of the previous period.
         """
         wanted = read_query(request.query_params, MovementFilterSerializer)
-        until = wanted.get("created_to")
+        since, until = wanted.get("created_from"), wanted.get("created_to")
         statements = wallet_statements(
             business_of(request),
             currency=wanted.get("currency"),
-            since=wanted.get("created_from"),
+            since=whole_millisecond(since) if since else None,
             before=until_inclusive(until) if until else None,
         )
         pages = NewestFirst()

@@ -167,6 +167,15 @@ class TestPeriods:
 
         assert (len(shown["data"]), shown["closing_balance"]) == (1, 1)
 
+    def test_periods_in_microseconds_join_without_a_gap(self, api, ada):
+        top_up(ada.business, 1, at=NOON.replace(microsecond=1_200))
+
+        before = api.get(f"{MOVEMENTS}?currency=NGN&created_to=2026-03-01T12:00:00.000999Z").json()
+        after = api.get(f"{MOVEMENTS}?currency=NGN&created_from=2026-03-01T12:00:00.001900Z").json()
+
+        assert before["closing_balance"] == after["opening_balance"] == 0
+        assert [each["amount"] for each in after["data"]] == [1]
+
     def test_the_last_moment_of_the_calendar_is_after_every_movement(self, api, ada):
         top_up(ada.business, 1, at=NOON)
 
