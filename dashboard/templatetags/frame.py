@@ -1,6 +1,6 @@
 """Template tags and filters for navigation, times, amounts and queries."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -179,13 +179,22 @@ def reason(transaction: Transaction) -> str:
     if transaction.status == Transaction.Status.FAILED:
         is_named = transaction.response_code in FAILURE_NAMES
         return "" if is_named and not transaction.is_transfer_payment else transaction.reason_text
-    if transaction.amount_refunded and transaction.amount_refunded < transaction.amount_collected:
-        return f"{money(transaction.amount_refunded, transaction.currency)} refunded"
+    if parts := list(_parts_of(transaction)):
+        return ", ".join(f"{money(amount, transaction.currency)} {name}" for amount, name in parts)
     if transaction.amount_returned and transaction.amount_returned < transaction.amount:
         return f"{money(transaction.amount_returned, transaction.currency)} returned"
     if transaction.has_unknown_card and transaction.awaiting == Transaction.Awaiting.PAYER:
         return "Waiting for the card"
     return WAITS_FOR.get(transaction.awaiting, "")
+
+
+def _parts_of(payment: Transaction) -> Iterator[tuple[int, str]]:
+    """Yield how much of a payment was captured and refunded, if that was a part."""
+    captured, refunded = payment.amount_captured, payment.amount_refunded
+    if 0 < captured < payment.amount:
+        yield captured, "captured"
+    if 0 < refunded < payment.amount_collected:
+        yield refunded, "refunded"
 
 
 WAITS_FOR: dict[str, str] = {

@@ -5,8 +5,10 @@ from html import unescape
 
 import pytest
 
+from dashboard.tasks import index_search
 from merchants.models import AuditEntry
 from payments.models import CardOperation, Transaction
+from payments.services.refunds import refunds
 from tests import orders
 from tests.clients import Credentials, InProcessClient
 from tests.transactions import authorised_payment, captured_payment, challenged_payment, start
@@ -27,6 +29,24 @@ class TestActions:
         assert "Captured NGN 123.45." in answer.content.decode()
         entry = AuditEntry.objects.get(action="payment.capture_asked")
         assert (entry.actor, entry.after) == ("ada@example.com", {"amount": 12_345, "currency": "NGN"})
+
+    def test_capture_of_a_part_is_said_in_lists(self, browser, ada, now):
+        customer = {"reference": "cus-1", "name": "Ada Obi", "email": "ada@example.com"}
+        payment = authorised_payment(business=ada.business, now=now, customer=customer)
+        browser.post(f"{PAYMENTS}{payment.pk}/capture/", {"amount": "123.45"})
+        index_search()
+        lists = (PAYMENTS, f"{PAYMENTS}customer/?reference=cus-1")
+
+        for address in lists:
+            assert "NGN 123.45 captured" in browser.get(address).content.decode()
+        payment.refresh_from_db()
+        refunds.refund(transaction=payment, request={"reference": "part", "amount": 45}, now=now)
+        for address in lists:
+            assert "NGN 123.45 captured, NGN 0.45 refunded" in browser.get(address).content.decode()
+        refunds.refund(transaction=payment, request={"reference": "rest"}, now=now)
+        for address in lists:
+            assert "NGN 123.45 captured" in browser.get(address).content.decode()
+            assert "captured, " not in browser.get(address).content.decode()
 
     def test_void_once(self, browser, ada, now):
         payment = authorised_payment(business=ada.business, now=now)
