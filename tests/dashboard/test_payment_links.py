@@ -308,6 +308,17 @@ class TestChange:
         assert before == {"custom_fields": None, "expires_at": None, "max_uses": 20}
         assert set(after) == set(before)
 
+    def test_moves_an_end_in_the_hour_that_a_day_has_twice(self, browser, ada, link, page):
+        ada.business.time_zone = "Europe/London"
+        ada.business.save()
+        PaymentLink.objects.filter(pk=link.pk).update(expires_at=datetime(2027, 10, 31, 1, 30, tzinfo=UTC))
+        stored = {field.html_name: field.value() or "" for field in browser.get(page).context["form"]}
+
+        assert browser.post(page, stored | {"expires_at": "2027-10-31T02:30"}).status_code == 302
+
+        link.refresh_from_db()
+        assert link.expires_at == datetime(2027, 10, 31, 2, 30, tzinfo=UTC)
+
     def test_leads_to_a_new_link_that_is_like_it(self, browser, ada, now):
         span = {"min": 50_000, "max": 500_000, "suggested": [100_000, 250_050]}
         asked = [{"key": "size", "label": "Size", "required": True}]
