@@ -15,6 +15,7 @@ from payments.models import PayoutControls, Transaction
 from payments.rules.sandbox_triggers import UNKNOWN_ACCOUNT
 from payments.rules.words.status_names import UNAPPLIED_REASONS, UNAPPLIED_SHORT_REASONS
 from payments.services.payouts import payout_returns
+from payments.services.payouts.controls import waiting_payouts
 from payments.services.transfers import unapplied_decisions
 from tests.addresses import is_asked
 from tests.dashboard.people import signed_in
@@ -393,6 +394,21 @@ class TestReturnWithApproval:
         assert (payout.response_code, state_of(money), wallet(ada.business)) == ("20092", "open", 0)
         assert "Payout rejected" in browser.get(f"{INBOX}{money.pk}/").content.decode()
         call_command("check_ledger")
+
+    def test_that_is_not_approved_in_time_is_not_called_back_in_the_balance(
+        self, browser, ada, money, mailoutbox
+    ):
+        PayoutControls.objects.create(business=ada.business, approval="always")
+        MemberFactory(business=ada.business, role="finance")
+        decide(browser, money, RETURN)
+        payout = Transaction.objects.get(request_type="payout")
+
+        waiting_payouts.expire_overdue(now=payout.approval.expires_at)
+
+        assert (state_of(money), wallet(ada.business)) == ("open", 0)
+        [said] = [each.body for each in mailoutbox if "72 hours" in each.body]
+        assert "if a payout was to return an unapplied transfer, in that transfer" in said
+        assert_back_in_its_transfer(browser.get(f"/dashboard/payouts/{payout.pk}/").context["detail"], money)
 
     def test_to_the_account_that_the_bank_named_needs_none(self, browser, ada):
         PayoutControls.objects.create(business=ada.business, approval="always")
