@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -15,7 +16,7 @@ from dashboard.payouts.attention import attention
 from dashboard.payouts.banks_named import banks_named
 from dashboard.payouts.list_figures import figures_of
 from dashboard.payouts.list_summary import summary_of, with_summary
-from dashboard.transactions.filters import AWAITING_APPROVAL, RETURNED, TransactionFilter
+from dashboard.transactions.filters import AWAITING_APPROVAL, RETURNED, TransactionFilter, search_of
 from dashboard.transactions.lists import CODE, Beside, TransactionList
 from dashboard.transactions.rows import TransactionRows
 from dashboard.ui.components.chips import AMOUNT, DAYS, ChipSpec
@@ -91,7 +92,16 @@ class PayoutRows(TransactionRows):
         payouts = mine.filter(self.form.unindexed(**{**instead, "status": RETURNED}))
         applied = PayoutReturn.objects.filter(applied=PayoutReturn.Applied.REVERSED)
         returns = self.form.in_period(applied.select_related("transaction"))
-        return [returns.filter(transaction__in=payouts.filter(each)) for each in self.found or [Q()]]
+        return [
+            returns.filter(transaction__in=payouts.filter(each)) for each in self.found_on_any_day or [Q()]
+        ]
+
+    @cached_property
+    def found_on_any_day(self) -> list[Q]:
+        """Return the meanings of the search text for payouts of any day: a return has a day of its own."""
+        if not self.form.id_range:
+            return self.found
+        return search_of(self.form, business=self.business, is_of_any_day=True)
 
 
 def _beside(membership: Membership, rows: Sequence[Transaction | PayoutReturn], *, now: datetime) -> Beside:

@@ -119,16 +119,18 @@ def sources(
     if not form.cleaned_data["q"]:
         return [mine]
     if found is None:
-        found = search_of(form, business=business)
+        found = search_of(form, business=business, is_of_any_day=form.cleaned_data["status"] == RETURNED)
     return [mine.filter(meaning) for meaning in found]
 
 
-def search_of(form: TransactionFilter, *, business: Business) -> list[Q]:
-    """Return the meanings of the search text in the form; empty if it has none."""
+def search_of(form: TransactionFilter, *, business: Business, is_of_any_day: bool = False) -> list[Q]:
+    """Return the meanings of the search text in the form, for the transactions of its period; empty if it has none."""
     text = form.cleaned_data["q"]
     if not text:
         return []
-    indexed = ids_for_list(business, text, kinds=set(KIND_OF.values()), **form.id_range)
+    indexed = ids_for_list(
+        business, text, kinds=set(KIND_OF.values()), **({} if is_of_any_day else form.id_range)
+    )
     return [*meanings(text, business=business), Q(pk__in=indexed)]
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from dashboard.tasks import index_search
 from dashboard.ui.components.figures import Change
 from kit.money.money import MINUS
 from merchants.models import AuditEntry
@@ -587,6 +588,17 @@ class TestReturnedPayout:
             shown = browser.get(PAYOUTS, {"status": "returned", **query}).context["page"].rows
             assert [row.transaction.reference for row in shown] == [returned]
         assert exported(status="returned", until="2026-01-01") == []
+
+    def test_is_found_by_a_name_among_the_returns_of_its_own_day(self, browser, now, came_back):
+        index_search()
+        day = timezone.localdate(now - timedelta(days=1), came_back[0].business.zone)
+        query = {"q": came_back[0].customer_name, "since": f"{day}"}
+
+        for status in ("", "returned"):
+            [row] = browser.get(PAYOUTS, query | {"status": status}).context["page"].rows
+            assert row.transaction == came_back[0]
+        answer = browser.get(f"{PAYOUTS}export.csv", query | {"status": "returned"})
+        assert came_back[0].reference in b"".join(answer.streaming_content).decode()
 
     def test_leads_to_its_debit_and_its_credit(self, browser, ada):
         now = timezone.now()
