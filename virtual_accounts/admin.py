@@ -101,7 +101,15 @@ class TransferAdmin(ReadOnlyAdmin):
     groups: ClassVar = {
         "Transfer": ("amount", "currency", "received_at", "bank_reference", "narration", "extra_members"),
         "Sender": ("sender_name", "sender_account_number", "sender_bank_code"),
-        "Paid into": ("account", "number", "session", "provider_account", "applied", "reason"),
+        "Paid into": (
+            "account",
+            "number",
+            "session",
+            "provider_account",
+            "provider_session",
+            "applied",
+            "reason",
+        ),
     }
     list_display = ("sender_name", "amount", "applied", "number", "bank_reference", "received_at")
     amounts = ("amount",)
