@@ -34,7 +34,8 @@ class AssignForm(DecisionForm):
     title = "Assign to a payment"
     explanation = (
         "The dispute is opened for this payment, as if the acquirer had named it. Past an inquiry, its amount is held from "
-        "the business. This can't be undone."
+        "the business. If the report contradicts how the case ended here, it stays open as a contradiction. This can't be "
+        "undone."
     )
     payment = forms.UUIDField(label="ID of the payment")
 

@@ -126,6 +126,27 @@ class TestAssignment:
         assert "payment refunded was NGN 0.00, and is NGN 1.00 now" in confirm(people[1])
         assert not Dispute.objects.exists()
 
+    def test_becomes_a_contradiction_if_the_case_has_expired_meanwhile(self, people, payment):
+        report = take(payment, rrn=UNKNOWN_RRN, status=Status.WON)
+        disputed(payment)
+        take(payment, status=Status.EXPIRED)
+
+        decide(people, report, "assign", payment=payment.pk)
+
+        assert (report.why, report.is_open, report.amount_in_suspense) == ("contradiction", True, AMOUNT)
+        assert report.dispute == Dispute.objects.get()
+        assert balance("suspense") == AMOUNT
+        decide(people, report, "credit")
+        assert Dispute.objects.get().outcome_amount == AMOUNT
+        assert broken() == []
+
+    def test_is_refused_if_the_case_has_another_amount(self, people, payment):
+        report = take(payment, rrn=UNKNOWN_RRN, amount=AMOUNT - 1)
+        disputed(payment)
+        propose(people[0], report, "assign", payment=payment.pk)
+
+        assert "The case is about NGN 500.00." in confirm(people[1])
+
     def test_makes_reading_the_file_again_change_nothing(self, people, unmatched, payment):
         decide(people, unmatched, "assign", payment=payment.pk)
 

@@ -109,13 +109,21 @@ def take_unreadable(
 def assign(report: DisputeReport, payment: Transaction, *, now: datetime) -> Dispute:
     """Apply an unmatched report to the payment that staff chose. The caller has locked both.
 
-    :raises Unmatched: it has another amount than its case, or contradicts how the dispute ended
+    If it contradicts how the dispute ended, it stays open as a contradiction, as if it were read again.
+
+    :raises Unmatched: it has another amount than its case
     :raises BelongsElsewhere: the case is known, with another payment
     """
     reported = stored_case(report)
     if case_of(reported).exclude(transaction=payment).exists():
         raise BelongsElsewhere
-    dispute, moved = _apply(reported, payment, now=now)
+    try:
+        dispute, moved = _apply(reported, payment, now=now)
+    except Unmatched as problem:
+        if problem.why != Why.CONTRADICTION:
+            raise
+        _store_unmatched(reported, report.digest, report, problem, now=now)
+        return case_of(reported).get(stage=reported.stage)
     report.dispute, report.settled_at = dispute, now
     report.save(update_fields=["dispute", "settled_at"])
     moves.book(moved)
