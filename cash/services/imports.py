@@ -22,7 +22,9 @@ from merchants.people.audit import Actor
 
 SHOWN = 10  # lines that are shown of a statement
 TOGETHER = 2_000  # lines in one statement of SQL
+ONE_DAY = timedelta(days=1)
 EARLIEST, AHEAD = date(1990, 1, 1), timedelta(days=31)  # some banks date a month's statement to its end
+_ORDER = ("last_day", "first_day", "pk")  # of statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ def import_file(
         source.file, account, kind=kind, opening=source.opening, closing=source.closing
     )
     digest = "" if dry_run else _digest(source.file)
-    stored = list(account.statements.order_by("last_day", "pk"))
+    stored = list(account.statements.order_by(*_ORDER))
     imported = []
     for parsed in found:
         _check(parsed, account)
@@ -93,7 +95,7 @@ def import_file(
                 _store(row, parsed, actor=actor, now=now)
                 opening = None if stored else _opening(row, now=now)
                 kept = replace(parsed, lines=parsed.lines[:SHOWN])
-            stored = sorted([*stored, row], key=lambda each: (each.last_day, each.pk or 2**63))
+            stored = sorted([*stored, row], key=_place)
         imported.append(
             Imported(
                 parsed=kept,
@@ -108,16 +110,20 @@ def import_file(
 
 def gaps(account: BankAccount) -> list[tuple[Statement, Statement]]:
     """Return the statements that don't begin with the closing balance of the one before, after that one."""
-    stored = list(account.statements.order_by("last_day", "pk"))
+    stored = list(account.statements.order_by(*_ORDER))
     return [(before, after) for before, after in pairwise(stored) if before.closing != after.opening]
 
 
 def last_statement(account: BankAccount) -> Statement | None:
-    return account.statements.order_by("-last_day", "-pk").first()
+    return account.statements.order_by(*_ORDER).last()
 
 
 def lines_of(account: BankAccount) -> QuerySet[StatementLine]:
     return StatementLine.objects.filter(statement__account=account)
+
+
+def _place(each: Statement) -> tuple[date, date, int]:
+    return each.last_day, each.first_day, each.pk or 2**63
 
 
 def _digest(file: BinaryIO) -> str:
@@ -176,22 +182,24 @@ def _require_same_lines(parsed: Parsed, stored: Statement) -> None:
         )
 
 
-def _before(parsed: Parsed, stored: Iterable[Statement]) -> Statement | None:
-    """Return the statement before, of those that end on or before the first day."""
-    return next((each for each in reversed(list(stored)) if _ends_before(each, parsed)), None)
+def _before(parsed: Parsed, stored: list[Statement]) -> Statement | None:
+    """Return the statement before."""
+    until = _earlier_until(parsed, stored)
+    return next((each for each in reversed(stored) if each.last_day <= until), None)
 
 
-def _ends_before(each: Statement, parsed: Parsed) -> bool:
-    """Return whether a statement is earlier. One that ends on the first day is, if its balance goes on in this one."""
-    if each.last_day == parsed.first_day:
-        return each.closing == parsed.opening
-    return each.last_day < parsed.first_day
+def _earlier_until(parsed: Parsed, stored: list[Statement]) -> date:
+    """Return the last day of earlier statements. It is the first day if the balance of the last one then goes on."""
+    of_day = [each for each in stored if each.last_day == parsed.first_day]
+    goes_on = of_day and of_day[-1].closing == parsed.opening
+    return parsed.first_day if goes_on else parsed.first_day - ONE_DAY
 
 
-def _begins_after(each: Statement, parsed: Parsed) -> bool:
-    if each.first_day == parsed.last_day:
-        return each.opening == parsed.closing
-    return each.first_day > parsed.last_day
+def _later_from(parsed: Parsed, stored: list[Statement]) -> date:
+    """Return the first day of later statements. It is the last day if the balance goes on in the first one then."""
+    of_day = [each for each in stored if each.first_day == parsed.last_day]
+    goes_on = of_day and of_day[0].opening == parsed.closing
+    return parsed.last_day if goes_on else parsed.last_day + ONE_DAY
 
 
 def _follows_gap(parsed: Parsed, stored: list[Statement], account: BankAccount) -> bool:
@@ -199,8 +207,9 @@ def _follows_gap(parsed: Parsed, stored: list[Statement], account: BankAccount) 
 
     :raises InvalidFile: it overlaps with another statement, or is older than all
     """
+    until, later_from = _earlier_until(parsed, stored), _later_from(parsed, stored)
     for each in stored:
-        if not _ends_before(each, parsed) and not _begins_after(each, parsed):
+        if each.last_day > until and each.first_day < later_from:
             raise InvalidFile(f"{parsed.place}: it overlaps with the statement of {each}.")
     before = _before(parsed, stored)
     if before is None and stored:

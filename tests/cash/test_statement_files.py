@@ -7,6 +7,7 @@ import pytest
 from django.core.management.base import CommandError
 
 from cash.models import Statement, StatementLine
+from cash.services import imports
 from ledger.models import Account
 from tests.bank_statements import (
     bank_account,
@@ -277,6 +278,27 @@ class TestSequence:
 
         with pytest.raises(CommandError, match="overlaps with the statement of 5 Jan 2026 to 30 Jan 2026"):
             import_statement(tmp_path, csv_statement(("2026-01-20", 100), opening="1050.00"), "--after-gap")
+
+    def test_day_may_have_several_statements(self, gtbank, tmp_path):
+        self.january(tmp_path)
+        for opening, amount in (("1100.00", 10_000), ("1200.00", -5_000), ("1150.00", 7_000)):
+            import_statement(tmp_path, csv_statement(("2026-02-05", amount), opening=opening))
+
+        assert [each.closing for each in Statement.objects.order_by("pk")][1:] == [120_000, 115_000, 122_000]
+        with pytest.raises(CommandError, match="overlaps with the statement of 5 Feb 2026"):
+            import_statement(tmp_path, csv_statement(("2026-02-05", 900), opening="1200.00"))
+
+    def test_gap_before_several_statements_of_a_day_is_filled(self, gtbank, tmp_path):
+        self.january(tmp_path)
+        for opening, amount, options in (("1200.00", 100, ["--after-gap"]), ("1201.00", 100, [])):
+            import_statement(tmp_path, csv_statement(("2026-03-05", amount), opening=opening), *options)
+
+        filling = csv_statement(("2026-02-05", 7_500), ("2026-03-05", 2_500), opening="1100.00")
+        document = import_statement(tmp_path, filling)
+
+        assert [each["follows_gap"] for each in document["statements"]] == [False]
+        assert imports.gaps(gtbank) == []
+        assert imports.last_statement(gtbank).closing == 120_200
 
     def test_dry_run_stores_nothing(self, gtbank, tmp_path):
         document = self.january(tmp_path, "--dry-run")
