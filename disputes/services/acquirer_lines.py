@@ -6,13 +6,14 @@ a debit records it, so that the books agree with the statement.
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from cash.models import MatchedItem
-from disputes.models import Dispute
+from disputes.models import Dispute, DisputeStep
 from disputes.services import moves
 from disputes.services.locking import lock_dispute
 from ledger.booking.account_ids import account_ids
@@ -32,14 +33,46 @@ def expected(acquired: Acquired) -> Iterator[LedgerLine]:
     ).exclude(stage=Stage.INQUIRY)
     if acquired.account:
         disputes = disputes.filter(account=acquired.account)
-    for dispute in _with_payments(unmatched(DISPUTE, disputes)):
+    for dispute in unmatched(DISPUTE, disputes).select_related("transaction").iterator():
         yield _debit(dispute, acquired)
-    debits = MatchedItem.objects.filter(kind=DISPUTE, item=OuterRef("pk")).values("amount")
-    ended = disputes.filter(resolved_at__isnull=False).annotate(debited=Subquery(debits))
-    for dispute in _with_payments(unmatched(DISPUTE_BACK, ended.filter(debited__isnull=False))):
-        back = -dispute.debited - dispute.amount_lost
-        if back > 0:
-            yield _line(DISPUTE_BACK, dispute, back, dispute.updated_at, acquired)
+    steps = _that_gave_back(disputes).iterator()
+    for dispute, of_dispute in groupby(steps, key=lambda step: step.dispute):
+        yield from _given_back(dispute, list(of_dispute), acquired)
+
+
+def _that_gave_back(disputes: QuerySet[Dispute]) -> QuerySet[Any]:
+    """Return the ends and corrections of debited disputes, the newest of each first, with what is matched of them."""
+    back = MatchedItem.objects.filter(kind=DISPUTE_BACK)
+    debit = MatchedItem.objects.filter(kind=DISPUTE, item=OuterRef("dispute")).values("amount")
+    steps = DisputeStep.objects.filter(
+        dispute__in=disputes.filter(outcome_amount__gt=0),
+        kind__in=[DisputeStep.Kind.CLOSED, DisputeStep.Kind.CORRECTED],
+    ).annotate(
+        debited=Subquery(debit),
+        of_dispute=Subquery(back.filter(item=OuterRef("dispute")).values("amount")),
+        of_step=Subquery(back.filter(item=OuterRef("pk")).values("amount")),
+    )
+    found = steps.filter(debited__isnull=False).select_related("dispute__transaction")
+    return found.order_by("dispute", "-pk")
+
+
+def _given_back(dispute: Dispute, steps: list[Any], acquired: Acquired) -> Iterator[LedgerLine]:
+    """Yield what steps gave back of a debit and isn't matched, the newest first: earlier ones perhaps before the debit.
+
+    The item of the end has the dispute's id. An earlier release matched with it what corrections gave back, too.
+    """
+    first = steps[0]
+    matched = (first.of_dispute or 0) + sum(step.of_step or 0 for step in steps)
+    left = -first.debited - dispute.amount_lost - matched
+    for step in steps:
+        is_end = step.kind == DisputeStep.Kind.CLOSED
+        if (step.of_dispute if is_end else step.of_step) is not None:
+            continue
+        amount = min(left, -step.taken)
+        if amount > 0:
+            key = dispute.pk if is_end else step.pk
+            yield _line(DISPUTE_BACK, dispute, amount, step.at, acquired, key=key)
+            left -= amount
 
 
 def lock_debits(ids: Iterable[UUID]) -> Iterator[int]:
@@ -82,6 +115,7 @@ def _line(
     at: datetime,
     acquired: Acquired,
     *,
+    key: UUID | None = None,
     may_be_missing: bool = False,
 ) -> LedgerLine:
     payment = dispute.transaction
@@ -93,7 +127,7 @@ def _line(
     )
     return LedgerLine(
         kind=kind,
-        id=dispute.pk,
+        id=key or dispute.pk,
         references=(payment.pk, *filter(None, told)),
         amount=amount,
         day=business_day(at),
@@ -102,7 +136,3 @@ def _line(
         settles_after=acquired.settles_after,
         sum_of=acquired.sum_of,
     )
-
-
-def _with_payments(disputes: QuerySet[Dispute]) -> Any:
-    return disputes.select_related("transaction").iterator()

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from io import StringIO
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -10,10 +11,18 @@ from django.utils import timezone
 
 from cash.models import Break, MatchedItem
 from disputes.models import Dispute, DisputeStep
+from disputes.services.reports import unmatched
+from ledger.invariants import check
 from ledger.models import Account
+from merchants.people.audit import Actor
+from payments.invariants.registry import INVARIANTS
 from payments.rules.words.dispute_words import Stage, Status
+from payments.services.reconciliation.bookings import Confirmed, Run
+from payments.services.reconciliation.ledger_line import COST, DISPUTE_BACK, LedgerLine
+from payments.services.staff import four_eyes
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
 from tests.disputed import disputed, take
+from tests.factories import UserFactory
 from tests.settling import today
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +86,78 @@ def test_debit_of_an_open_dispute_is_expected_back_when_it_is_won(payment, told,
     assert matched() == [("dispute", -50_000), ("dispute_back", 50_000), ("payment", 50_000)]
     assert not Break.objects.filter(ended_at=None).exists()
     assert (house("chargeback_clearing"), house("acquirer_receivable"), house("acquirer")) == (0, 0, -50_000)
+
+
+class TestMoneyGivenBackInParts:
+    """A debit of which the acquirer gives back one part when the case ends, and another one after staff credited it."""
+
+    @pytest.fixture
+    def lines(self, payment, told):
+        dispute = disputed(payment)
+        told((50_000, payment.retrieval_reference_number), (-50_000, dispute.case_number))
+        return lambda *amounts: told(*((amount, dispute.case_number) for amount in amounts))
+
+    def test_is_expected_part_by_part(self, payment, lines):
+        take(payment, status=Status.WON, outcome_amount=20_000)
+        lines(20_000)
+        corrected(payment, 50_000)
+
+        lines(30_000)
+
+        assert matched()[1:3] == [("dispute_back", 20_000), ("dispute_back", 30_000)]
+        assert not Break.objects.filter(ended_at=None).exists()
+        assert (house("acquirer_receivable"), house("refunds_payable")) == (0, 0)
+        assert broken() == []
+
+    def test_is_expected_after_each_correction(self, payment, lines):
+        take(payment, status=Status.LOST)
+        for amount in (20_000, 50_000):
+            corrected(payment, amount)
+
+        lines(20_000, 30_000)
+
+        assert matched()[1:3] == [("dispute_back", 20_000), ("dispute_back", 30_000)]
+        assert not Break.objects.filter(ended_at=None).exists()
+
+    def test_is_not_expected_of_what_was_never_debited(self, payment, told):
+        """Only what was lost is debited if the acquirer debits the case after its end."""
+        take(payment, status=Status.WON, outcome_amount=20_000)
+        case = Dispute.objects.get().case_number
+        told((50_000, payment.retrieval_reference_number), (-30_000, case))
+        corrected(payment, 40_000)
+
+        told((20_000, case))
+
+        assert matched()[:2] == [("dispute", -30_000), ("dispute_back", 20_000)]
+        assert not Break.objects.filter(ended_at=None).exists()
+
+    def test_is_not_expected_again_if_an_earlier_release_matched_it(self, payment, lines, acquirer):
+        """It matched all that was given back as one item of the dispute."""
+        take(payment, status=Status.LOST)
+        corrected(payment, 20_000)
+        back = LedgerLine(
+            kind=DISPUTE_BACK, id=Dispute.objects.get().pk, references=(), amount=20_000, day=today()
+        )
+        cost = LedgerLine(kind=COST, id=uuid4(), references=(), amount=-20_000, day=today(), cost="other")
+        confirmed = Confirmed(lines=(), received=0, items=[back, cost], why="test")
+        Run(acquirer, matched_by="test", now=timezone.now()).store([confirmed])
+        corrected(payment, 50_000)
+
+        lines(30_000)
+
+        assert matched()[2:4] == [("dispute_back", 20_000), ("dispute_back", 30_000)]
+        assert not Break.objects.filter(ended_at=None).exists()
+
+
+def corrected(payment, amount):
+    """Have the acquirer contradict how the dispute ended, and staff credit what it gives back."""
+    report = take(payment, status=Status.WON, outcome_amount=amount)
+    action, person = unmatched.credit(report, reason="x"), UserFactory()
+    four_eyes.submit(action, user=person, actor=Actor(name="test"), now=timezone.now())
+
+
+def broken():
+    return [one.invariant.name for one in check(INVARIANTS) if not one.holds]
 
 
 def record(*options):
