@@ -271,7 +271,16 @@ def _keep(account: BankAccount, found: Matching, *, since: date, now: datetime) 
         )
     new = (each for each in _breaks(found, since=since, now=now) if each.key not in held)
     while together := list(islice(new, TOGETHER)):
+        _end_elsewhere(account, together, now=now)
         Break.objects.bulk_create(_row(account, each, now=now) for each in together)
+
+
+def _end_elsewhere(account: BankAccount, new: Iterable[_Sides], *, now: datetime) -> None:
+    """End the breaks of other accounts about the same items, which are expected here now, or found here."""
+    items = [each.item.id for each in new if each.item]
+    if items:
+        others = Break.objects.filter(item__in=items, ended_at=None).exclude(account=account)
+        others.update(ended_at=now, ended_by=Break.End.LINE)
 
 
 def _breaks(found: Matching, *, since: date, now: datetime) -> Iterator[_Sides]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from cash.models import BankAccount, MatchedItem, StatementLine
+from cash.models import BankAccount, Break, MatchedItem, StatementLine
 from ledger.models import Account, Entry, Posting
 from payments import rails
 from payments.models import CardOperation, Holiday, Journal, JournalLeg, PayoutReturn, Transaction
@@ -143,7 +143,8 @@ def _payouts(first: datetime, currency: str, connectors: list[str]) -> Iterator[
 def _returns(first: datetime, account: BankAccount) -> Iterator[LedgerLine]:
     """Payouts that were returned to us, at a bank also those whose payout isn't known yet.
 
-    That of a payout that failed is certain only if a statement has the payout: then its money must come back.
+    That of a payout that failed is certain only if a statement has the payout: then its money must come back. That of an
+    unknown payout may be on a statement of each of our banks, and is missing at the first one, unless it differs at another.
     """
     applied = PayoutReturn.Applied
     is_tied = Q(transaction__connector__in=account.pays_out)
@@ -153,15 +154,25 @@ def _returns(first: datetime, account: BankAccount) -> Iterator[LedgerLine]:
         currency=account.currency,
         at__gte=first,
     ).annotate(was_sent=Exists(MatchedItem.objects.filter(kind=PAYOUT, item=OuterRef("transaction_id"))))
+    differing = Break.objects.filter(kind=Break.Kind.DIFFERS, item=OuterRef("pk"), ended_at=None)
+    returns = returns.filter(~Exists(differing.exclude(account=account)))
+    may_be_elsewhere = not _is_first_to_pay(account)
     for returned in _open(RETURN, returns):
+        is_unsure = returned.applied == applied.FAILED and not returned.was_sent
         yield LedgerLine(
             kind=RETURN,
             id=returned.pk,
             references=_non_empty(returned.bank_reference),
             amount=returned.amount,
             day=business_day(returned.at),
-            may_be_missing=returned.applied == applied.FAILED and not returned.was_sent,
+            may_be_missing=is_unsure or (returned.transaction_id is None and may_be_elsewhere),
         )
+
+
+def _is_first_to_pay(account: BankAccount) -> bool:
+    """Return whether an account is the first one at a bank, by name, that payouts in its currency leave from."""
+    at_banks = BankAccount.objects.filter(kind=BankAccount.Kind.BANK, currency=account.currency)
+    return next((each for each in at_banks.order_by("name") if each.pays_out), account) == account
 
 
 def _refunds(first: datetime, currency: str, connectors: list[str]) -> Iterator[LedgerLine]:

@@ -191,6 +191,20 @@ class TestMissing:
         assert list(ended) == [("missing", "line"), ("late", "line")]
         assert reconcile()["exit"] == 0
 
+    def test_moves_with_its_connector_to_another_account(self, pay_out, gtbank, monday):
+        access = bank_account(name="access", number="1018550902", pays_out=["http"])
+        pay_out(50_000)
+        monday.tick(timedelta(days=4))
+        breaks.update_all(now=clock.now())
+        for account, connectors in ((gtbank, []), (access, ["sandbox"])):
+            account.pays_out = connectors
+            account.save()
+
+        breaks.update_all(now=clock.now())
+
+        assert open_breaks() == [("missing", 0, -50_000)]
+        assert Break.objects.get(ended_at=None).account == access
+
 
 class TestReturnOfAPendingPayout:
     """The payout failed. The bank may have both of its lines, or none."""
@@ -229,6 +243,40 @@ class TestReturnOfAPendingPayout:
         breaks.update(gtbank, now=MONDAY + timedelta(days=4))
 
         assert open_breaks() == [("unknown", 1, 0), *missing]
+
+
+class TestReturnOfAnUnknownPayout:
+    """It may be on a statement of each of our banks in its currency."""
+
+    @pytest.fixture
+    def zenith(self, gtbank, monday):
+        account = bank_account(name="zenith", number="1018550902", pays_out=["http"])
+        notice = ReturnNotice(
+            bank_reference="RET-1", payout_reference="unknown", amount=50_000, currency="NGN"
+        )
+        payout_returns.receive(notice, clock=clock.now)
+        monday.tick(timedelta(days=4))
+        breaks.update_all(now=clock.now())
+        return account
+
+    def test_is_missing_at_one_of_them(self, zenith):
+        breaks.update_all(now=clock.now())
+
+        assert [each.account.name for each in Break.objects.all()] == ["gtbank"]
+        assert open_breaks() == [("missing", 0, 50_000)]
+
+    def test_is_found_at_the_other_one(self, zenith, tmp_path):
+        import_statement(tmp_path, csv_statement(("2026-01-06", 50_000, "RET-1")), account="zenith")
+        breaks.update_all(now=clock.now())
+
+        assert open_breaks() == []
+        assert MatchedItem.objects.get().match.account == zenith
+
+    def test_differs_at_the_other_one(self, zenith, tmp_path):
+        import_statement(tmp_path, csv_statement(("2026-01-06", 49_000, "RET-1")), account="zenith")
+        breaks.update_all(now=clock.now())
+
+        assert open_breaks() == [("differs", 49_000, 50_000)]
 
 
 class TestChargeOfAFailedPayment:
