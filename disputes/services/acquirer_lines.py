@@ -17,6 +17,7 @@ from disputes.models import Dispute, DisputeStep
 from disputes.services import moves
 from disputes.services.locking import lock_dispute
 from ledger.booking.account_ids import account_ids
+from ledger.models import Entry, Posting
 from ledger.services import Booking, Kind
 from payments.rules.settlement.business_days import business_day
 from payments.rules.words.dispute_words import Stage
@@ -33,11 +34,22 @@ def expected(acquired: Acquired) -> Iterator[LedgerLine]:
     ).exclude(stage=Stage.INQUIRY)
     if acquired.account:
         disputes = disputes.filter(account=acquired.account)
-    for dispute in unmatched(DISPUTE, disputes).select_related("transaction").iterator():
+    open_debits = unmatched(DISPUTE, disputes).annotate(booked=Subquery(_booked_debit()))
+    for dispute in open_debits.select_related("transaction").iterator():
         yield _debit(dispute, acquired)
     steps = _that_gave_back(disputes).iterator()
     for dispute, of_dispute in groupby(steps, key=lambda step: step.dispute):
         yield from _given_back(dispute, list(of_dispute), acquired)
+
+
+def _booked_debit() -> QuerySet[Any]:
+    """Return what was booked as a dispute was recorded as debited. It may have given something back since."""
+    recorded = DisputeStep.objects.filter(dispute=OuterRef(OuterRef("pk")), kind=DisputeStep.Kind.DEBITED)
+    return Posting.objects.filter(
+        entry__kind__in=[Entry.Kind.CHARGEBACK_IN, Entry.Kind.CHARGEBACK_PAID],
+        entry__cause__in=recorded.values("pk"),
+        account__kind=Kind.ACQUIRER_RECEIVABLE,
+    ).values("amount")
 
 
 def _that_gave_back(disputes: QuerySet[Dispute]) -> QuerySet[Any]:
@@ -100,11 +112,14 @@ def debits_recorded(ids: Iterable[UUID], now: datetime) -> list[Booking]:
     return bookings
 
 
-def _debit(dispute: Dispute, acquired: Acquired) -> LedgerLine:
-    """What was lost, or all of it while nothing is decided. What ended in favour of the business was perhaps never debited."""
+def _debit(dispute: Any, acquired: Acquired) -> LedgerLine:
+    """What was recorded as debited, what was lost, or all of it while nothing is decided.
+
+    What ended in favour of the business was perhaps never debited.
+    """
     is_certain = bool(dispute.amount_lost) or dispute.debited_at is not None
     at = dispute.debited_at or dispute.resolved_at or dispute.created_at
-    amount = dispute.amount_lost or dispute.amount
+    amount = dispute.booked or dispute.amount_lost or dispute.amount
     return _line(DISPUTE, dispute, -amount, at, acquired, may_be_missing=not is_certain)
 
 

@@ -17,6 +17,7 @@ from ledger.models import Account
 from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.rules.words.dispute_words import Stage, Status
+from payments.services.reconciliation import breaks
 from payments.services.reconciliation.bookings import Confirmed, Run
 from payments.services.reconciliation.ledger_line import COST, DISPUTE_BACK, LedgerLine
 from payments.services.staff import four_eyes
@@ -146,6 +147,37 @@ class TestMoneyGivenBackInParts:
         lines(30_000)
 
         assert matched()[2:4] == [("dispute_back", 20_000), ("dispute_back", 30_000)]
+        assert not Break.objects.filter(ended_at=None).exists()
+
+
+class TestDebitThatStaffRecorded:
+    """A statement that comes later has what was recorded then, whatever was given back since."""
+
+    @pytest.fixture
+    def case(self, payment):
+        return disputed(payment).case_number
+
+    def told_later(self, told, payment, case):
+        told((50_000, payment.retrieval_reference_number), (-50_000, case), (20_000, case))
+        breaks.update_all(now=timezone.now())  # the debit was matched; what came back of it follows
+
+    def test_before_a_part_was_won(self, payment, case, told):
+        record("--case", case)
+        take(payment, status=Status.WON, outcome_amount=20_000)
+
+        self.told_later(told, payment, case)
+
+        assert matched() == [("dispute", -50_000), ("dispute_back", 20_000), ("payment", 50_000)]
+        assert not Break.objects.filter(ended_at=None).exists()
+
+    def test_before_a_correction(self, payment, case, told):
+        take(payment, status=Status.LOST)
+        record("--case", case)
+        corrected(payment, 20_000)
+
+        self.told_later(told, payment, case)
+
+        assert matched() == [("dispute", -50_000), ("dispute_back", 20_000), ("payment", 50_000)]
         assert not Break.objects.filter(ended_at=None).exists()
 
 
