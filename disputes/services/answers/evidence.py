@@ -123,8 +123,9 @@ def add_refunds(dispute: Dispute, *, now: datetime) -> None:
     refunds = dispute.transaction.operations.filter(kind=CardOperation.Kind.REFUND).exclude(
         status=CardOperation.Status.FAILED
     )
+    zone = dispute.business.zone
     lines = [
-        f"Refund {one.reference} of {money(one.amount, dispute.currency)} on {one.created_at:%Y-%m-%d}: "
+        f"Refund {one.reference} of {money(one.amount, dispute.currency)} on {one.created_at.astimezone(zone):%Y-%m-%d}: "
         f"{one.outcome_text}."
         for one in refunds.order_by("id")
     ]

@@ -1,7 +1,7 @@
 """Reports of acquirers about cases: in any order, twice, with gaps, and of unknown payments."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -11,7 +11,7 @@ from ledger.invariants import check
 from ledger.models import Account
 from ledger.services import Kind
 from payments.invariants.registry import INVARIANTS
-from payments.models import Transaction
+from payments.models import CardOperation, Transaction
 from payments.rules.words.dispute_words import Reason, Stage, Status
 from payments.services.journals.drafts import Leg
 from tests import orders
@@ -126,6 +126,13 @@ class TestRefunds:
         assert text.startswith("Refund rf-before of NGN 500.00 on ")
         assert text.endswith(": Refund completed.")
         assert api.get(f"/api/payments/{payment.reference}").json()["total_amount_available_to_refund"] == 0
+
+    def test_have_the_day_of_the_business_in_the_evidence(self, api):
+        payment = payment_of(api)
+        refund(api, payment.reference)
+        CardOperation.objects.update(created_at=datetime(2026, 2, 3, 23, 30, tzinfo=UTC))
+
+        assert " on 2026-02-04: " in disputed(payment).evidence.get().text  # in Lagos
 
     def test_are_marked_if_another_dispute_leaves_less(self, api):
         payment = payment_of(api)
