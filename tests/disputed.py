@@ -13,8 +13,9 @@ from disputes.services.answers import evidence
 from disputes.services.reports import intake
 from disputes.services.reports.reports import ReportedCase
 from merchants.people.audit import Actor
-from payments.models import Transaction
+from payments.models import AccountDeclaration, Transaction
 from payments.rules.words.dispute_words import Reason, Stage, Status
+from payments.services.rails.declared_accounts import cached_declarations
 from tests.refunds import pay
 from tests.uploads import PDF, PNG
 
@@ -56,6 +57,18 @@ def disputed(payment: Transaction, **changes: Any) -> Dispute:
     dispute = take(payment, **changes).dispute
     assert dispute is not None
     return dispute
+
+
+def declare_moved(payment: Transaction) -> None:
+    """Declare that the account `moved` is the one that a payment was sent to."""
+    AccountDeclaration.objects.create(
+        connector=payment.connector,
+        former=payment.account,
+        present="moved",
+        declared_by="ada",
+        declared_at=timezone.now(),
+    )
+    cached_declarations.cache_clear()
 
 
 def row(payment: Transaction, **changes: Any) -> str:

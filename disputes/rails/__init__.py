@@ -7,6 +7,7 @@ from django.utils.module_loading import import_string
 from disputes.rails.protocol import DisputeRail, FileLimits
 from kit.connectors.connectors import connector
 from payments.rails import AnotherAccount
+from payments.services.rails.declared_accounts import same_as
 
 __all__ = ["RAILS", "accepts_parts", "dispute_rail", "file_limits", "is_queried"]
 
@@ -43,6 +44,6 @@ def dispute_rail(name: str, *, account: str) -> DisputeRail:
     :raises AnotherAccount: it is configured for another account
     """
     found = cast("DisputeRail", connector(RAILS.get(name, ""), protocol=DisputeRail))
-    if found.account != account:
+    if found.account not in same_as(name, account):
         raise AnotherAccount
     return found

@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from tests.disputed import AMOUNT, disputed, payment_of
+from payments.rails.sandbox import SandboxAcquirer
+from tests.disputed import AMOUNT, declare_moved, disputed, payment_of
 from tests.uploads import PNG
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +79,10 @@ def test_refuses_what_it_cannot_write(answered, tmp_path, capsys, subtests):
     with pytest.raises(CommandError, match="--again") as refused:
         call_command("write_dispute_answers", "--output", str(tmp_path))
     assert refused.value.returncode == 2
+
+
+def test_writes_answers_from_before_the_account_moved(answered, capsys, monkeypatch, tmp_path):
+    declare_moved(answered[0].transaction)
+    monkeypatch.setattr(SandboxAcquirer, "account", "moved")
+
+    assert write(tmp_path, capsys)["answers"] == 2

@@ -21,6 +21,7 @@ from disputes.services.answers.packet import packet_of
 from disputes.services.reports.report_files import SEND_FILES, Account
 from kit.time.timestamps import timestamp
 from payments.rules.words.dispute_words import Status
+from payments.services.rails.declared_accounts import same_as
 
 ANSWERS, EVIDENCE = "answers.csv", "evidence.zip"
 COLUMNS = ("case_number", "stage", "answer", "amount", "currency", "answered_at", "evidence")
@@ -44,7 +45,7 @@ def is_unsent(dispute: Dispute) -> bool:
 def collect(account: Account, *, now: datetime) -> AnswerBatch | None:
     """Return a new batch of the answers of an account that are in none, or None if there are none."""
     waiting = Dispute.objects.with_answer_to_write().filter(
-        connector=account.connector, account=account.account
+        connector=account.connector, account__in=same_as(account.connector, account.account)
     )
     disputes = list(waiting.select_for_update().order_by("id").values_list("pk", flat=True))
     if not disputes:
@@ -57,7 +58,7 @@ def collect(account: Account, *, now: datetime) -> AnswerBatch | None:
 def find_batch(account: Account, number: int) -> AnswerBatch | None:
     """Return an earlier batch of an account, or None if it has none with this number."""
     batches: QuerySet[AnswerBatch] = AnswerBatch.objects.filter(
-        pk=number, connector=account.connector, account=account.account
+        pk=number, connector=account.connector, account__in=same_as(account.connector, account.account)
     )
     return batches.first()
 

@@ -21,6 +21,7 @@ from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
 from payments.models import InvalidState, Transaction
 from payments.rules.words.dispute_words import FOR_THE_BUSINESS, OPEN, STAGES, Status
+from payments.services.rails.declared_accounts import same_as
 from payments.services.transactions.intents import lock
 
 Why = DisputeReport.Why
@@ -131,9 +132,10 @@ def assign(report: DisputeReport, payment: Transaction, *, now: datetime) -> Dis
 
 
 def case_of(reported: ReportedCase) -> QuerySet[Dispute]:
-    """Return the disputes of the case, oldest first."""
-    key = {"connector": reported.connector, "account": reported.account, "case_number": reported.case_number}
-    return Dispute.objects.filter(**key).order_by("id")
+    """Return the disputes of the case, oldest first, also those from before its account moved to another address."""
+    accounts = same_as(reported.connector, reported.account)
+    found = Dispute.objects.filter(connector=reported.connector, account__in=accounts)
+    return found.filter(case_number=reported.case_number).order_by("id")
 
 
 def _payment_of(reported: ReportedCase) -> UUID:

@@ -13,6 +13,7 @@ from disputes.services.reports.reports import ReportedCase
 from kit.money.money import money
 from merchants.models import Business
 from payments.models import Transaction
+from payments.services.rails.declared_accounts import same_as
 
 Why = DisputeReport.Why
 TOGETHER = 3  # candidates read: more than one is enough to know
@@ -53,7 +54,7 @@ def _candidates(reported: ReportedCase) -> Iterator[list[Transaction]]:
         request_type=Transaction.RequestType.PAYMENT,
         status=Transaction.Status.SUCCESS,
         connector=reported.connector,
-        account=reported.account,
+        account__in=same_as(reported.connector, reported.account),
         currency=reported.currency,
     )
     queries = (

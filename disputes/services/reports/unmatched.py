@@ -17,6 +17,7 @@ from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
 from payments.models import InvalidState, Proposal, Transaction
+from payments.services.rails.declared_accounts import same_as
 from payments.services.staff.made_about import MadeAbout
 from payments.services.staff.staff_action import Handler, StaffAction
 from payments.services.transactions.intents import lock
@@ -141,7 +142,9 @@ def _lock_case(report_id: UUID) -> None:
     """Lock the open reports of a report's case, so that its stages aren't assigned to several payments at the same time."""
     report = DisputeReport.objects.get(pk=report_id)
     of_case = DisputeReport.objects.unmatched().filter(
-        connector=report.connector, account=report.account, told__case_number=report.case_number
+        connector=report.connector,
+        account__in=same_as(report.connector, report.account),
+        told__case_number=report.case_number,
     )
     list(of_case.select_for_update().order_by("pk").values_list("pk"))
 

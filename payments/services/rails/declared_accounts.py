@@ -31,6 +31,11 @@ def sent_to(connector: str, account: str) -> SentTo:
     return SentTo(connector, frozenset(same))
 
 
+def same_as(connector: str, account: str) -> frozenset[str]:
+    """Return an account with those that are declared to be the same."""
+    return sent_to(connector, account).accounts | {account}
+
+
 def waits(subject: Transaction | CardOperation) -> bool:
     """Return whether a transaction, or a refund by bank transfer, was sent to another account than the configured one."""
     where = sent_to(subject.connector, subject.account)

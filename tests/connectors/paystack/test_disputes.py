@@ -10,12 +10,15 @@ from django.utils import timezone
 from connectors.paystack.api.client import PaystackClient
 from connectors.paystack.disputes import PaystackDisputes
 from disputes.models import AnswerSending, CaseQuery, Dispute, DisputeReport
+from disputes.rails import dispute_rail
 from disputes.rails.protocol import NoSuchCase, UnreadableCase
 from disputes.services.rails import cases
 from kit.connectors.http_client import HttpAnswer
 from merchants.people.audit import Actor
-from payments.models import RailChoice
+from payments.models import AccountDeclaration, RailChoice
+from payments.rails import AnotherAccount
 from payments.services.rails import rail_choices
+from payments.services.rails.declared_accounts import cached_declarations
 from tests.connectors.paystack import documents
 from tests.connectors.paystack.connected import paystack_connected
 from tests.connectors.paystack.desk import Desk
@@ -118,6 +121,17 @@ class TestCase:
         desk.look_again()
 
         assert state() == [("chargeback", "needs_response")]
+
+    def test_is_queried_after_its_account_was_declared_to_be_another_one(self, desk):
+        declared = {"former": "paystack:1", "present": desk.payment.account}
+        AccountDeclaration.objects.create(
+            connector="paystack", declared_by="x", declared_at=timezone.now(), **declared
+        )
+        cached_declarations.cache_clear()
+
+        assert dispute_rail("paystack", account="paystack:1").account == desk.payment.account
+        with pytest.raises(AnotherAccount):
+            dispute_rail("paystack", account="paystack:2")
 
     @pytest.mark.parametrize(
         ("resolution", "status"),

@@ -15,7 +15,14 @@ from payments.models import CardOperation, Transaction
 from payments.rules.words.dispute_words import Reason, Stage, Status
 from payments.services.journals.drafts import Leg
 from tests import orders
-from tests.disputed import AMOUNT, disputed, every_event_of_disputes, payment_of, take
+from tests.disputed import (
+    AMOUNT,
+    declare_moved,
+    disputed,
+    every_event_of_disputes,
+    payment_of,
+    take,
+)
 from tests.journals import adjusted
 from tests.refunds import ask_for_refund, refund
 from tests.settling import decide, settle, today
@@ -355,6 +362,34 @@ class TestUnmatched:
         assert report.dispute == Dispute.objects.get()
         assert take(payment, **unknown) == report
         assert DisputeReport.objects.unmatched().count() == 1
+
+
+class TestDeclaredAccount:
+    """The acquirer moved to another address, and two people declared that it is the same account."""
+
+    @pytest.fixture
+    def payment(self, api):
+        payment = payment_of(api)
+        declare_moved(payment)
+        return payment
+
+    def test_has_the_payments_from_before(self, payment):
+        assert disputed(payment, account="moved").transaction == payment
+
+    def test_goes_on_with_its_cases(self, payment):
+        dispute = disputed(payment)
+
+        assert take(payment, account="moved", status=Status.LOST).dispute == dispute
+        assert statuses(payment) == [("chargeback", "lost")]
+
+    def test_has_further_stages_of_its_cases(self, payment):
+        dispute = disputed(payment)
+
+        assert disputed(payment, account="moved", stage=Stage.PRE_ARBITRATION).previous == dispute
+        assert statuses(payment) == [("chargeback", "won"), ("pre_arbitration", "needs_response")]
+
+    def test_is_no_other_account(self, payment):
+        assert take(payment, account="other").why == "no_payment"
 
 
 class TestSettlement:
