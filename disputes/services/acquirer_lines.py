@@ -32,8 +32,8 @@ def expected(acquired: Acquired) -> Iterator[LedgerLine]:
     disputes = Dispute.objects.filter(
         connector=acquired.connector, currency=acquired.currency, created_at__gte=acquired.first
     ).exclude(stage=Stage.INQUIRY)
-    if acquired.account:
-        disputes = disputes.filter(account=acquired.account)
+    if acquired.accounts:
+        disputes = disputes.filter(account__in=acquired.accounts)
     open_debits = unmatched(DISPUTE, disputes).annotate(booked=Subquery(_booked_debit()))
     for dispute in open_debits.select_related("transaction").iterator():
         yield _debit(dispute, acquired)

@@ -28,7 +28,7 @@ class Acquired:
     """Whose lines are expected: an acquirer's in a currency, from a moment on."""
 
     connector: str
-    account: str = ""  # of the connector; empty: all
+    accounts: frozenset[str] = frozenset()  # of the connector, under all its addresses; empty: all
     currency: str
     first: datetime
     in_sums: bool  # a bank has the sum of a day, not each payment
@@ -71,8 +71,8 @@ def _payments(acquired: Acquired) -> Iterator[LedgerLine]:
         currency=acquired.currency,
         finished_at__gte=acquired.first,
     )
-    if acquired.account:
-        payments = payments.filter(account=acquired.account)
+    if acquired.accounts:
+        payments = payments.filter(account__in=acquired.accounts)
     names = ("retrieval_reference_number", "acquirer_transaction_id", "acquirer_reference")
     rows = unmatched(PAYMENT, payments).values_list(
         "pk", "amount_captured", "finished_at", "rail_cost", *names
@@ -99,8 +99,8 @@ def _refunds(acquired: Acquired) -> Iterator[LedgerLine]:
         transaction__currency=acquired.currency,
         finished_at__gte=acquired.first,
     )
-    if acquired.account:
-        refunds = refunds.filter(transaction__account=acquired.account)
+    if acquired.accounts:
+        refunds = refunds.filter(transaction__account__in=acquired.accounts)
     for refund in unmatched(CARD_REFUND, refunds).iterator():
         references = (
             refund.retrieval_reference_number, refund.acquirer_transaction_id, refund.acquirer_reference,
@@ -124,8 +124,8 @@ def _late_charges(acquired: Acquired) -> Iterator[LedgerLine]:
         found_at__gte=acquired.first,
         amount__isnull=False,
     ).select_related("transaction")
-    if acquired.account:
-        watches = watches.filter(transaction__account=acquired.account)
+    if acquired.accounts:
+        watches = watches.filter(transaction__account__in=acquired.accounts)
     for kind, sign, other, rows in (
         (LATE_CHARGE, 1, LATE_CHARGE_BACK, watches),
         (LATE_CHARGE_BACK, -1, LATE_CHARGE, watches.filter(returned_at__isnull=False)),

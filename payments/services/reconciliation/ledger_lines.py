@@ -16,6 +16,7 @@ from ledger.models import Account, Entry, Posting
 from payments import rails
 from payments.models import CardOperation, Holiday, Journal, JournalLeg, PayoutReturn, Transaction
 from payments.rules.settlement.business_days import begins_at, business_day
+from payments.services.rails.declared_accounts import same_as
 from payments.services.reconciliation import card_lines
 from payments.services.reconciliation.card_lines import Acquired
 from payments.services.reconciliation.ledger_line import (
@@ -73,10 +74,11 @@ def _acquired(first: datetime, account: BankAccount, connector: str) -> Iterator
             for teller in tellers:
                 yield from _settlements(first.date(), teller, connector)
             return
+    own = account.connector_account
     yield from card_lines.expected(
         Acquired(
             connector=connector,
-            account=account.connector_account,
+            accounts=same_as(connector, own) if own else frozenset(),
             currency=account.currency,
             first=first,
             in_sums=account.is_at_bank,
@@ -84,7 +86,7 @@ def _acquired(first: datetime, account: BankAccount, connector: str) -> Iterator
     )
     if not account.is_at_bank:
         received = Transfer.objects.filter(
-            provider_account=account.connector_account, currency=account.currency, received_at__gte=first
+            provider_account=own, currency=account.currency, received_at__gte=first
         )
         yield from _received(TRANSFER, received)
 

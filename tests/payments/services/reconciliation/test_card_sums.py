@@ -10,7 +10,7 @@ from kit.db import clock
 from ledger.invariants import check
 from ledger.models import Account
 from payments.invariants.registry import INVARIANTS
-from payments.models import Holiday, Transaction
+from payments.models import AccountDeclaration, Holiday, Transaction
 from payments.services.reconciliation import breaks
 from payments.services.reconciliation.arrivals import arrived
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
@@ -229,6 +229,22 @@ class TestStatementsOfAcquirers:
         assert house("acquirer", account.connector_account) == -49_250
         assert (house("acquirer_receivable"), house("costs", "interchange")) == (50_000, -750)
         assert arrived([paid.pk]) == {paid.pk}
+
+    def test_payments_from_before_and_after_the_account_moved_are_expected(self, api, friday, tmp_path):
+        mapping = MAPPING | {"kind": "Kind", "text": "Kind"}
+        (paid,) = pay(api, 50_000)
+        bank_account(csv_mapping=mapping, connector_account="former", **OF_ACQUIRER)
+        AccountDeclaration.objects.create(
+            connector="sandbox", former="former", present=paid.account, declared_by="x", declared_at=FRIDAY
+        )
+
+        import_statement(
+            tmp_path,
+            self.statement(("2026-01-09", 50_000, paid.retrieval_reference_number, "payment")),
+            account="acquirer",
+        )
+
+        assert (open_breaks(), kinds()) == ([], [("payment", 50_000)])
 
     def test_reference_that_looks_like_a_card_number_is_found(self, api, friday, tmp_path):
         bank_account(
