@@ -10,12 +10,15 @@ import pytest
 from dashboard.statements.months import Month
 from ledger.models import Account, Posting
 from ledger.statements import wallet_statements
+from payments.models import Tariff
+from payments.services import fee_rules
 from payments.services.payouts import payout_returns
 from payments.services.refunds import refunds
 from payments.services.transfers import unapplied_decisions
 from tests import orders
 from tests.dashboard.test_exports import csv_rows, xlsx_rows
 from tests.disputed import disputed
+from tests.journals import remitted
 from tests.query_counts import at_most
 from tests.reserves import agree, released
 from tests.settling import STAFF
@@ -124,6 +127,20 @@ class TestPage:
 
         assert shown["From unapplied transfers, credited or to return"] == 80_000
         assert shown["Payouts, with their fees"] == -40_000
+
+    def test_leaves_out_taxes_that_were_remitted(self, browser, ada, now, month):
+        tariff = Tariff(
+            business=ada.business, flow="card", currency="NGN", basis_points=150, tax_basis_points=750
+        )
+        fee_rules.agree(tariff, actor=STAFF, now=now)
+        captured_payment(business=ada.business, now=now, amount=50_000)
+        remitted(ada.business, 56, at=now)
+
+        total = statement_of(browser, month).total
+
+        assert adds_up(total)
+        assert amounts_of(total)["Taxes on fees"] == -56
+        assert "Corrections" not in amounts_of(total)
 
     def test_opens_with_the_closing_balance_of_the_month_before(self, browser, busy, month):
         before = statement_of(browser, month.previous)

@@ -6,7 +6,8 @@ INVARIANTS = (
     Invariant(
         name="fee_invoices_match_ledger",
         rule="The net of a business's invoices in a currency is what the ledger booked as its fees in months with invoices, and "
-        "their taxes are what it booked as its taxes. What was booked after the last invoice of a month isn't on one yet.",
+        "their taxes are what it booked as its taxes, without what was remitted. What was booked after the last invoice of a month "
+        "isn't on one yet.",
         sql="""
             WITH invoiced AS (
                 SELECT business_id, currency, sum(net) AS fees, sum(tax + stamp_duty) AS taxes,
@@ -28,6 +29,9 @@ INVARIANTS = (
                     LEFT JOIN invoiced ON invoiced.business_id = account.business_id
                         AND invoiced.currency = account.currency
                 WHERE account.kind IN ('fees', 'taxes_payable') AND account.business_id IS NOT NULL
+                    AND (account.kind = 'fees' OR entry.kind <> 'journal' OR EXISTS (
+                        SELECT 1 FROM ledger_posting given JOIN ledger_account own ON own.id = given.account_id
+                        WHERE given.entry_id = entry.id AND own.kind IN ('wallet', 'pending_settlement', 'unapplied')))
                     AND (period.month < (SELECT max(month) FROM payments_feeinvoice) OR posting.sequence
                         <= CASE WHEN account.kind = 'fees' THEN fees_through ELSE taxes_through END)
             ) found

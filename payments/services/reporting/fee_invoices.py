@@ -36,6 +36,7 @@ from ledger.models import Account, Entry, Posting
 from merchants.models import Business
 from payments.models import FeeInvoice, FeeInvoiceLine, InvalidState, Transaction
 from payments.rules.settlement import business_days
+from payments.services.reporting.remittances import is_remittance
 
 Kind = Account.Kind
 ISSUED_AFTER = timedelta(hours=1)  # hardly any entry is written this long
@@ -149,12 +150,15 @@ def drafts(month: date) -> list[Draft]:
 
 
 def _postings(month: date) -> QuerySet[Posting]:
-    """Return the fees and taxes of a month, and what was booked too late for the invoice of an earlier one."""
+    """Return the fees and taxes of a month, and what was booked too late for the invoice of an earlier one.
+
+    What was remitted of the taxes isn't the business's, and is on none.
+    """
     begin, end = _period(month)
     postings = Posting.objects.filter(
         account__kind__in=[Kind.FEES, Kind.TAXES_PAYABLE], account__business__isnull=False, entry__at__lt=end
     )
-    return postings.filter(Q(entry__at__gte=begin) | _is_late())
+    return postings.filter(Q(entry__at__gte=begin) | _is_late()).exclude(is_remittance())
 
 
 def _is_late() -> Q:

@@ -7,16 +7,17 @@ payments are shown before them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
-from django.db.models import Min
+from django.db.models import Min, Sum
 
 from ledger.models import Account, Entry, Posting
 from ledger.statement_totals import StatementTotals, totals_of
 from ledger.statements import AccountStatement, account_statements
 from merchants.models import Business
+from payments.services.reporting.remittances import is_remittance
 
 Kind = Entry.Kind
 
@@ -98,8 +99,18 @@ def statements_of(business: Business, *, since: datetime, before: datetime) -> l
     """Return the statements of `since` ≤ time < `before` of every currency with money or movements in it."""
     listed = account_statements(business, kinds=[*PLACES, *CHARGES], since=since, before=before)
     totals = totals_of([each for each in listed if each.last])
-    by_currency = groupby(totals, key=lambda each: each.statement.account.currency)
+    charged = map(_without_remittances, totals)
+    by_currency = groupby(charged, key=lambda each: each.statement.account.currency)
     return [_of_currency(currency, {_kind(each): each for each in found}) for currency, found in by_currency]
+
+
+def _without_remittances(totals: StatementTotals) -> StatementTotals:
+    """Return taxes without what was remitted of them, which changes nothing for the business. Others stay."""
+    if _kind(totals) != Account.Kind.TAXES_PAYABLE or Kind.JOURNAL not in totals.by_kind:
+        return totals
+    remitted = totals.statement.postings.filter(is_remittance()).aggregate(sum=Sum("amount", default=0))
+    left = totals.by_kind[Kind.JOURNAL] - int(remitted["sum"])
+    return replace(totals, by_kind={**totals.by_kind, Kind.JOURNAL: left})
 
 
 def places_of(business: Business, *, since: datetime, before: datetime) -> list[AccountStatement]:

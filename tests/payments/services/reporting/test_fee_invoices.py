@@ -11,18 +11,21 @@ from django.utils import timezone
 
 from ledger import invariants
 from ledger.models import Entry
+from ledger.services import Kind
 from merchants.businesses import business_settings
 from payments.invariants.fees import fee_invoices as rules
 from payments.models import FeeInvoice, FeeInvoiceLine, Tariff
 from payments.rules.settlement import business_days
 from payments.rules.words.dispute_words import Status
 from payments.services import fee_rules
+from payments.services.journals.drafts import Leg
 from payments.services.reporting import fee_invoices, tax_report
 from payments.services.reporting.fee_invoices import MonthNotOver, NoSeller
 from tests import orders
 from tests.disputed import disputed, payment_of, take
 from tests.factories import BusinessFactory
 from tests.fee_invoices import empty_invoice, issue, issued_at, this_month
+from tests.journals import adjusted, remitted
 from tests.racing import racers
 from tests.settling import STAFF
 from tests.transactions import captured_payment
@@ -75,6 +78,24 @@ class TestIssue:
         report = tax_report.of_period(this_month(), fee_invoices.month_after(this_month()))[0]
         assert report.charged == invoice.tax + invoice.stamp_duty
         assert broken() == []
+
+    def test_leaves_out_taxes_that_were_remitted(self, charged):
+        remitted(charged, 5_206)
+
+        (invoice,) = issue()
+
+        assert {line.label for line in invoice.lines.all()} == {"Card payments", "Payouts"}
+        assert (invoice.tax, invoice.stamp_duty) == (206, 5_000)
+        assert broken() == []
+
+    def test_has_a_tax_that_a_journal_gave_back(self, charged):
+        adjusted(charged, 0, legs=(Leg(Kind.TAXES_PAYABLE, "", -56), Leg(Kind.WALLET, "", 56)))
+
+        (invoice,) = issue()
+
+        line = invoice.lines.get(kind="journal")
+        assert (line.label, line.net, line.tax) == ("Corrections, given back", 0, -56)
+        assert (invoice.tax, broken()) == (150, [])
 
     def test_names_seller_and_buyer_as_they_are_then(self, charged, settings):
         settings.SELLER_NAME, settings.SELLER_TAX_ID = "Acme Payments Ltd", "01234567-0001"
