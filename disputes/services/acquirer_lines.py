@@ -5,6 +5,7 @@ a debit records it, so that the books agree with the statement.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -115,12 +116,14 @@ def debits_recorded(ids: Iterable[UUID], now: datetime) -> list[Booking]:
 def _debit(dispute: Any, acquired: Acquired) -> LedgerLine:
     """What was recorded as debited, what was lost, or all of it while nothing is decided.
 
-    What ended in favour of the business was perhaps never debited.
+    What ended in favour of the business was perhaps never debited. Where a part was lost, all of it may have been debited
+    before, on a statement that comes after the end.
     """
     is_certain = bool(dispute.amount_lost) or dispute.debited_at is not None
     at = dispute.debited_at or dispute.resolved_at or dispute.created_at
     amount = dispute.booked or dispute.amount_lost or dispute.amount
-    return _line(DISPUTE, dispute, -amount, at, acquired, may_be_missing=not is_certain)
+    line = _line(DISPUTE, dispute, -amount, at, acquired, may_be_missing=not is_certain)
+    return line if dispute.booked else replace(line, or_amount=-dispute.amount)
 
 
 def _line(

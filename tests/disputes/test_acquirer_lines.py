@@ -150,8 +150,8 @@ class TestMoneyGivenBackInParts:
         assert not Break.objects.filter(ended_at=None).exists()
 
 
-class TestDebitThatStaffRecorded:
-    """A statement that comes later has what was recorded then, whatever was given back since."""
+class TestStatementAfterTheEnd:
+    """It has all that was debited while the case was open, and what was given back since."""
 
     @pytest.fixture
     def case(self, payment):
@@ -169,6 +169,15 @@ class TestDebitThatStaffRecorded:
 
         assert matched() == [("dispute", -50_000), ("dispute_back", 20_000), ("payment", 50_000)]
         assert not Break.objects.filter(ended_at=None).exists()
+
+    def test_is_found_if_none_recorded_it(self, payment, case, told):
+        take(payment, status=Status.WON, outcome_amount=20_000)
+
+        self.told_later(told, payment, case)
+
+        assert matched() == [("dispute", -50_000), ("dispute_back", 20_000), ("payment", 50_000)]
+        assert not Break.objects.filter(ended_at=None).exists()
+        assert (house("acquirer_receivable"), house("refunds_payable")) == (0, 0)
 
     def test_before_a_correction(self, payment, case, told):
         take(payment, status=Status.LOST)

@@ -47,6 +47,7 @@ class LedgerLine:
     id: UUID
     references: tuple[Hashable, ...]  # a text of the rail, or another id of ours
     amount: int
+    or_amount: int | None = None  # what a line with its reference may have as well
     day: date
     begun: date | None = None  # of a stage of a dispute: a line from before is rather of an earlier stage
     may_be_missing: bool = False  # valid with or without it on the statement

@@ -5,7 +5,7 @@ The result follows from lines and items alone, whatever their order. No line and
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from uuid import UUID
 
@@ -125,10 +125,11 @@ def _match_reference(
             for item in (index.get(reference, ()) if reference else ())
             if _key(item) in result.items
             and (item.amount > 0) == (line.amount > 0)
-            and (may_differ or item.amount == line.amount)
+            and (may_differ or line.amount in (item.amount, item.or_amount))
         ]
         if fitting:
-            result.pair(line, _likeliest(fitting, line), why)
+            item = _likeliest(fitting, line)
+            result.pair(line, item if may_differ else replace(item, amount=line.amount), why)
             return
 
 
