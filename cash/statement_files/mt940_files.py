@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 import mt940
@@ -51,7 +52,7 @@ def read(file: BinaryIO, account: BankAccount) -> list[Parsed]:
 
 def _messages(content: bytes) -> Iterator[bytes]:
     starts = [found.start() for found in _MESSAGE.finditer(content)]
-    for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
+    for start, end in pairwise([*starts, len(content)]):
         yield content[start:end]
 
 

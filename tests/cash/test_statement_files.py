@@ -180,6 +180,12 @@ class TestMt940:
         with pytest.raises(CommandError, match="was not imported"):
             import_statement(tmp_path, ":20:X\n:25:Y\nnonsense\n", "--format", "mt940")
 
+    def test_file_without_a_statement_is_refused(self, gtbank, tmp_path):
+        with pytest.raises(CommandError, match="no line begins with :20:") as refused:
+            import_statement(tmp_path, csv_statement(("2026-01-05", 100)), "--format", "mt940")
+
+        assert refused.value.returncode == 2
+
 
 class TestCamt053:
     def test_booked_entries(self, gtbank, tmp_path):
