@@ -137,11 +137,15 @@ class TestCheckout:
 
     def test_every_kind_is_known(self):
         effect_of = WEBHOOKS["checkout"].effect_of
+        of_actions = {kind for kinds in tables.EVENTS_OF_ACTION.values() for kind in kinds}
+        others = {"payment_pending", "payment_canceled", "payment_authentication_failed"}
 
-        effects = {kind: effect_of(kind) for kind in tables.PAYMENT_EVENTS}
+        effects = {kind: effect_of(kind) for kind in of_actions | others}
         assert effects.pop("payment_pending") == Effect.QUERY_UNLESS_WITH_PAYER
         assert {*effects.values()} == {Effect.QUERY}
-        assert {effect_of(kind) for kind in tables.DISPUTE_EVENTS} == {Effect.DISPUTE}
+        assert {effect_of(kind) for kind in ["dispute_received", *tables.EVENT_OF_DISPUTE.values()]} == {
+            Effect.DISPUTE
+        }
 
 
 class TestPaystack:
