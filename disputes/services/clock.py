@@ -2,19 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
-import structlog
-from django.db import DatabaseError
 from django.db import transaction as database
 
 from disputes.models import Dispute
 from disputes.services import deadlines, moves
 from disputes.services.locking import lock_dispute
 from kit.db.clock import database_now
+from kit.db.one_by_one import one_by_one
 from payments.rules.words.dispute_words import Status
-
-log = structlog.get_logger("sluice.disputes")
 
 
 def overdue(*, now: datetime) -> list[UUID]:
@@ -67,17 +65,5 @@ def _remind_one(dispute_id: UUID, *, clock: Callable[[], datetime]) -> bool:
 def _each(
     act: Callable[..., bool], dispute_ids: list[UUID], *, clock: Callable[[], datetime]
 ) -> Iterator[bool]:
-    """Act on each. A failure of one must not stop the others."""
-    for dispute_id in dispute_ids:
-        try:
-            yield act(dispute_id, clock=clock)
-        except Exception as error:
-            # Don't log the message of a database error, because it may contain a row's values.
-            exc_info = not isinstance(error, DatabaseError)
-            log.exception(
-                "dispute's deadline not applied",
-                id=str(dispute_id),
-                error=type(error).__name__,
-                exc_info=exc_info,
-            )
-            yield False
+    done = one_by_one(partial(act, clock=clock), dispute_ids, failure="dispute's deadline not applied")
+    yield from map(bool, done)

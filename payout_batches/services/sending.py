@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from kit import banks
 from kit.api.errors import Problem
 from kit.connectors.connectors import RailUnavailable
 from kit.db import clock as database_clock
+from kit.db.one_by_one import one_by_one
 from kit.db.prepared_statements import Lookup, update_if_unchanged
 from ledger.services import InsufficientFunds
 from merchants.models import Business
@@ -70,24 +72,28 @@ def send_due(*, clock: Callable[[], datetime] = database_clock.now) -> None:
     ready = open_batches.filter(next_attempt_at__lte=now, cancelled_at__isnull=True)
     server_answers.ask_due(clock=clock)
     _expire(now=now)
-    for business in Business.objects.filter(pk__in=ready.values("business")):
-        _send_of(business, clock=clock)
-    for batch_id in PayoutBatch.objects.filter(
-        finished_at__isnull=True, released_at__isnull=False
-    ).values_list("pk", flat=True):
-        _end(batch_id, now=clock())
+    businesses = Business.objects.filter(pk__in=ready.values("business"))
+    released = PayoutBatch.objects.filter(finished_at__isnull=True, released_at__isnull=False)
+    for _ in chain(
+        one_by_one(partial(_send_of, clock=clock), businesses, failure="payouts of batches not sent"),
+        one_by_one(
+            partial(_end, clock=clock), released.values_list("pk", flat=True), failure="batch not ended"
+        ),
+    ):
+        pass
 
 
 def _expire(*, now: datetime) -> None:
     """Cancel the batches that were not approved within 72 hours. While payouts are frozen, time stands still."""
     overdue = approvals.overdue(at=now).filter(batch__status=Status.AWAITING_APPROVAL)
-    for batch_id in overdue.values_list("batch", flat=True):
-        batches.expire(batch_id, now=now)
+    ids = overdue.values_list("batch", flat=True)
+    for _ in one_by_one(partial(batches.expire, now=now), ids, failure="batch not expired"):
+        pass
 
 
 @database.atomic
-def _end(batch_id: UUID, *, now: datetime) -> None:
-    end_if_final(lock(batch_id), now=now)
+def _end(batch_id: UUID, *, clock: Callable[[], datetime]) -> None:
+    end_if_final(lock(batch_id), now=clock())
 
 
 def _send_of(business: Business, *, clock: Callable[[], datetime]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 from uuid import UUID, uuid5
@@ -11,6 +12,7 @@ from django.db import transaction
 from cash.models import BankAccount, Break, MatchedItem, StatementLine
 from cash.services import imports
 from cash.services.imports import Imported, Source
+from kit.db.one_by_one import one_by_one
 from ledger import services as ledger
 from ledger.services import Booking
 from merchants.people.audit import Actor
@@ -36,8 +38,9 @@ class Changed(InvalidState):
 
 def update_all(*, now: datetime) -> None:
     """Match and find breaks of every account that has statements or tied connectors."""
-    for account in BankAccount.objects.order_by("name"):
-        update(account, now=now)
+    accounts = BankAccount.objects.order_by("name")
+    for _ in one_by_one(partial(update, now=now), accounts, failure="statements not matched"):
+        pass
 
 
 @transaction.atomic

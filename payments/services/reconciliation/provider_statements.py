@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 import structlog
@@ -13,6 +14,7 @@ from cash.services import imports
 from cash.services.imports import Imported, Source
 from cash.statement_files import InvalidFile, NotYet
 from kit.connectors.connectors import RailUnavailable
+from kit.db.one_by_one import one_by_one
 from merchants.people.audit import Actor
 from payments import rails
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
@@ -37,9 +39,14 @@ class Unread(NamedTuple):
 
 def import_due(*, now: datetime) -> None:
     """Import every day that is over and not imported. A day that can't be read yet keeps later ones waiting."""
-    for account in BankAccount.objects.exclude(kind=BankAccount.Kind.BANK).order_by("name"):
-        if offers_statements(account):
-            import_days(account, _due(account, now=now), actor=ACTOR, now=now)
+    accounts = BankAccount.objects.exclude(kind=BankAccount.Kind.BANK).order_by("name")
+    for _ in one_by_one(partial(_import_due_of, now=now), accounts, failure="statements not imported"):
+        pass
+
+
+def _import_due_of(account: BankAccount, *, now: datetime) -> None:
+    if offers_statements(account):
+        import_days(account, _due(account, now=now), actor=ACTOR, now=now)
 
 
 def offers_statements(account: BankAccount) -> bool:

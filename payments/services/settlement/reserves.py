@@ -5,12 +5,14 @@ Every change holds the locks of the wallet, the pending and the reserve account,
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from uuid import UUID
 
 from django.db import transaction as database
 from django.db.models import F, Sum
 
+from kit.db.one_by_one import one_by_one
 from kit.money.money import money
 from kit.time.time_ordered_ids import new_id
 from ledger import services as ledger
@@ -61,9 +63,10 @@ def _hold(batch: SettlementBatch, amount: int, returns_at: datetime | None, *, n
 
 def return_due(*, now: datetime) -> int:
     """Return every hold whose days are over, unless its business owes. Returns the number of returns."""
-    return sum(
-        _return_due_of(business_id, currency, now=now) for business_id, currency in sorted(due(now=now))
+    returned = one_by_one(
+        partial(_return_due_of, now=now), sorted(due(now=now)), failure="reserve not returned"
     )
+    return sum(filter(None, returned))
 
 
 def due(*, now: datetime) -> set[tuple[UUID, str]]:
@@ -75,8 +78,9 @@ def due(*, now: datetime) -> set[tuple[UUID, str]]:
 
 
 @database.atomic
-def _return_due_of(business_id: UUID, currency: str, *, now: datetime) -> int:
+def _return_due_of(owner: tuple[UUID, str], *, now: datetime) -> int:
     """Return a business's holds that are due in a currency, unless it owes. Returns the number of returns."""
+    business_id, currency = owner
     if owed(_lock(business_id, currency)):
         return 0
     of_business = _open(business_id, currency)

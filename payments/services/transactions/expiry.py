@@ -6,12 +6,13 @@ from enum import Enum
 from uuid import UUID
 
 import structlog
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import OperationalError
 from django.db import transaction as database
 from django.db.models import Exists, OuterRef
 
-from kit.db import locks
 from kit.db.clock import database_now
+from kit.db.one_by_one import is_database_unavailable, one_by_one
+from kit.text.exception_summaries import summary_of
 from payments.models import CardOperation, Transaction
 from payments.rails.protocol import Reverses
 from payments.rules.outcomes import AUTHENTICATION_FAILED, AUTHORISATION_EXPIRED, TRANSFER_EXPIRED
@@ -42,15 +43,8 @@ def expire(transaction_ids: list[UUID], *, clock: Callable[[], datetime] = datab
 
     The clock is read for each, so that a long run doesn't backdate the last ones.
     """
-    for transaction_id in transaction_ids:
-        try:
-            yield expire_one(transaction_id, now=clock())
-        except Exception as error:
-            # A failure of one transaction must not keep the others from expiring.
-            if _is_database_unavailable(error):
-                raise
-            _log_failure(error, id=str(transaction_id))
-            yield False
+    expired = one_by_one(lambda each: expire_one(each, now=clock()), transaction_ids, failure="expiry failed")
+    yield from map(bool, expired)
 
 
 def overdue_sessions(*, now: datetime) -> int:
@@ -109,22 +103,12 @@ def _expire_batch(*, now: datetime, limit: int, without: set[UUID], account_id: 
         payments = lock_of_sessions(expired)
         transitions.fail_all(payments, TRANSFER_EXPIRED, cause=Cause.EXPIRY, now=now)
     except Exception as error:
-        if _is_database_unavailable(error):
+        if is_database_unavailable(error):
             raise
-        _log_failure(error, sessions=[str(session.pk) for session in expired[:1]])
+        which = [str(session.pk) for session in expired[:1]]
+        log.error("expiry failed", sessions=which, **summary_of(error))  # noqa: TRY400  (the message may quote a row)
         raise SessionsNotExpired([session.pk for session in expired]) from error
     return len(expired)
-
-
-def _is_database_unavailable(error: Exception) -> bool:
-    """Return whether an error affects all rows. A lock time-out affects only one."""
-    return isinstance(error, OperationalError | InterfaceError) and not locks.is_lock_error(error)
-
-
-def _log_failure(error: Exception, **which: object) -> None:
-    """Log a failure. Omits the message of a database error, because it may contain a row's values."""
-    exc_info = None if isinstance(error, DatabaseError) else error
-    log.error("expiry failed", error=type(error).__name__, exc_info=exc_info, **which)
 
 
 def expire_one(transaction_id: UUID, *, now: datetime) -> bool:

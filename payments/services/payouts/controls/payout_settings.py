@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Unpack
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction as database
 
+from kit.db.one_by_one import one_by_one
 from kit.db.rows.columns import save_columns
 from kit.money.money import money
 from kit.time.time_ordered_ids import new_id
@@ -244,7 +246,9 @@ def withdraw(change_id: UUID, *, user: User, actor: Actor, now: datetime) -> Non
 def apply_due(*, now: datetime) -> int:
     """Apply the changes whose 24 hours are over, and return how many this call has applied."""
     due = PayoutControlsChange.objects.filter(state=State.OPEN, applies_at__lte=now)
-    return sum(_apply_one(change_id, now=now) for change_id in due.values_list("pk", flat=True))
+    keys = due.values_list("pk", flat=True)
+    applied = one_by_one(partial(_apply_one, now=now), keys, failure="payout controls not changed")
+    return sum(filter(None, applied))
 
 
 @database.atomic

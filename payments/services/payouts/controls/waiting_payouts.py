@@ -17,6 +17,7 @@ from django.db import transaction as database
 
 from kit.api.replays import IdempotentResult
 from kit.db import clock
+from kit.db.one_by_one import one_by_one
 from merchants.models import User
 from merchants.people import audit
 from merchants.people.audit import Actor
@@ -135,20 +136,12 @@ def cancel(payout_id: UUID, *, person: Actor | None = None, now: datetime) -> Id
 def expire_overdue(*, now: datetime) -> int:
     """Fail the payouts that were not approved within 72 hours, and return how many this call has failed."""
     overdue = approvals.overdue(at=now).filter(transaction__isnull=False).select_related("business")[:500]
-    ended = Counter(
-        each.business for each in overdue if _expire_safely(cast("UUID", each.transaction_id), now=now)
-    )
+    payouts = [cast("UUID", each.transaction_id) for each in overdue]
+    expired = one_by_one(partial(expire, now=now), payouts, failure="approval not expired")
+    ended = Counter(each.business for each, is_expired in zip(overdue, expired, strict=True) if is_expired)
     for business, number in ended.items():
         expiry_mail.send(business, number=number, now=now)
     return ended.total()
-
-
-def _expire_safely(payout_id: UUID, *, now: datetime) -> bool:
-    try:
-        return expire(payout_id, now=now)
-    except (DatabaseError, InvalidState) as error:  # must not keep the others from expiring
-        log.warning("approval not expired", id=str(payout_id), error=type(error).__name__)
-        return False
 
 
 @database.atomic

@@ -11,11 +11,10 @@ from functools import partial
 from time import monotonic
 from uuid import UUID
 
-import structlog
-from django.db import DatabaseError
 from django.db import transaction as database
 from django.db.models import F
 
+from kit.db.one_by_one import one_by_one
 from payments.models import (
     BatchTransition,
     InvalidState,
@@ -32,8 +31,6 @@ SettleStatus = Transaction.SettleStatus
 
 CHUNK = 5_000  # items updated in one database transaction
 RUN = 10.0  # seconds, so that a worker that stops doesn't wait long
-
-log = structlog.get_logger("sluice.settlement")
 
 
 class StillUpdating(InvalidState):
@@ -83,23 +80,12 @@ def update_due() -> None:
     ends = monotonic() + RUN
     left = _unfinished(SettlementBatch.objects.all())
     while left and monotonic() < ends:
-        left = [batch_id for batch_id in left if _update_or_log(batch_id)]
+        updated = one_by_one(_update_next, left, failure="settled payments not updated")
+        left = [batch_id for batch_id, size in zip(left, updated, strict=True) if size]
 
 
 def _unfinished(batches: SettlementBatchQuerySet) -> list[UUID]:
     return list(batches.updating().order_by("id").values_list("pk", flat=True))
-
-
-def _update_or_log(batch_id: UUID) -> int:
-    """Update the next chunk of a batch. A failure of one batch must not stop the others."""
-    try:
-        return _update_next(batch_id)
-    except Exception as error:
-        # Don't log the message of a database error, because it may contain a row's values.
-        log.exception(
-            "settled payments not updated", batch=str(batch_id), exc_info=not isinstance(error, DatabaseError)
-        )
-        return 0
 
 
 @database.atomic

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import transaction as database
 from django.db.models import F, Q, QuerySet
 
+from kit.db.one_by_one import one_by_one
 from payments.models import (
     PayoutReturn,
     SettlementAccount,
@@ -32,7 +33,9 @@ WATCHED_FOR = timedelta(days=90)  # for returns
 
 def end_due(*, now: datetime) -> int:
     """Follow up on the payouts with a new outcome. Returns their number."""
-    return sum(end(key, now=now) for key in due(now=now).values_list("pk", flat=True))
+    keys = due(now=now).values_list("pk", flat=True)
+    ended = one_by_one(partial(end, now=now), keys, failure="settlement payout not followed up on")
+    return sum(filter(None, ended))
 
 
 def due(*, now: datetime) -> QuerySet[SettlementPayout]:

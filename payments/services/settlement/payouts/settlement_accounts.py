@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction as database
 
 from kit import banks
+from kit.db.one_by_one import one_by_one
 from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, Member, User
 from merchants.people import audit
@@ -196,7 +197,8 @@ def due(*, now: datetime) -> list[UUID]:
 
 def apply_due(*, now: datetime) -> int:
     """Apply the changes whose wait is over. Returns how many this call has applied."""
-    return sum(_apply_one(change_id, now=now) for change_id in due(now=now))
+    applied = one_by_one(partial(_apply_one, now=now), due(now=now), failure="settlement account not changed")
+    return sum(filter(None, applied))
 
 
 @database.atomic

@@ -12,14 +12,13 @@ from functools import partial
 from itertools import chain, count
 from typing import Any
 
-import structlog
-from django.db import DatabaseError
 from django.db import transaction as database
 from django.db.models import F, QuerySet
 
 from kit.api.errors import Problem
 from kit.api.fields.strict_fields import MAX_AMOUNT
 from kit.db.clock import database_now
+from kit.db.one_by_one import one_by_one
 from kit.db.rows.columns import save_columns
 from ledger import services as ledger
 from ledger.services import Kind
@@ -53,8 +52,6 @@ from payments.services.transactions.transitions import Cause, call_rail
 Trigger = SettlementPayout.Trigger
 RETRY_AFTER = timedelta(minutes=15)  # while the bank is unavailable, or payouts are frozen
 
-log = structlog.get_logger("sluice.settlement")
-
 
 class NothingToPay(InvalidState):
     default_detail = "Your balance has nothing to pay out, apart from what stays in it."
@@ -82,18 +79,9 @@ def due(*, now: datetime) -> list[SettlementAccount]:
 
 def pay_due(*, clock: Callable[[], datetime] = database_now) -> int:
     """Make the payouts that are due. Returns their number."""
-    return sum(_pay_or_log(account, clock=clock) for account in due(now=clock()))
-
-
-def _pay_or_log(account: SettlementAccount, *, clock: Callable[[], datetime]) -> bool:
-    """Make the payout of one account. A failure of one must not stop the others."""
-    try:
-        return pay_by_schedule(account, clock=clock) is not None
-    except Exception as error:
-        # Don't log the message of a database error, because it may contain a row's values.
-        is_shown = not isinstance(error, DatabaseError)
-        log.exception("settlement payout not made", account=account.pk, exc_info=is_shown)
-        return False
+    pay = partial(pay_by_schedule, clock=clock)
+    made = one_by_one(pay, due(now=clock()), failure="settlement payout not made")
+    return len(list(filter(None, made)))
 
 
 def pay_by_schedule(

@@ -205,6 +205,23 @@ class TestMissing:
         assert open_breaks() == [("missing", 0, -50_000)]
         assert Break.objects.get(ended_at=None).account == access
 
+    def test_is_found_although_matching_fails_at_another_account(self, pay_out, gtbank, monday, monkeypatch):
+        bank_account(name="access", number="1018550902")
+        pay_out(50_000)
+        monday.tick(timedelta(days=4))
+        update = breaks.update
+
+        def failing(account, **options):
+            if account != gtbank:
+                raise ValueError("access")
+            return update(account, **options)
+
+        monkeypatch.setattr(breaks, "update", failing)
+
+        breaks.update_all(now=clock.now())
+
+        assert open_breaks() == [("missing", 0, -50_000)]
+
 
 class TestReturnOfAPendingPayout:
     """The payout failed. The bank may have both of its lines, or none."""

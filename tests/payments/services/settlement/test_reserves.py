@@ -173,6 +173,21 @@ class TestReturn:
         assert (balance(business).available, balance(business).reserved) == (98_500, 0)
         assert ReserveReturn.objects.get().reason == "due"
 
+    def test_is_made_although_that_of_another_business_fails(self, business, batch, monkeypatch):
+        other = BusinessFactory()
+        agree(other, reserve_basis_points=1_000, reserve_days=30)
+        released(other)
+        of_one = reserves._return_due_of
+
+        def failing(owner, **options):
+            if owner[0] == min(business.pk, other.pk):
+                raise ValueError("the first one")
+            return of_one(owner, **options)
+
+        monkeypatch.setattr(reserves, "_return_due_of", failing)
+
+        assert reserves.return_due(now=in_days(31)) == 1
+
     def test_waits_while_the_business_owes(self, business, batch):
         payment = captured_payment(business=business, now=timezone.now(), amount=100_000)
         owe(business, payment, 100_000)
