@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -9,6 +10,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from dashboard.tasks import index_search
+from kit.time.time_ordered_ids import new_id
 from ledger.services import balances
 from merchants.models import AuditEntry
 from payments.models import PayoutControls, Transaction
@@ -73,6 +75,25 @@ def assert_back_in_its_transfer(detail, money):
 
 def wallet(business):
     return next((each.available for each in balances(business) if each.currency == "NGN"), 0)
+
+
+def test_page_of_a_payment_shows_its_money_beside_much_of_its_numbers_next_payment(browser, ada, money):
+    payment = Transaction.objects.get()
+    mismatched_money(business=ada.business, now=timezone.now())
+    following = Transaction.objects.exclude(pk=payment.pk).get()
+    number = money.transfer.number
+    for row in [*Transfer.objects.filter(number=number)] * 3:
+        row.pk, row.bank_reference, row.reason, row.session = uuid4(), uuid4().hex, "late", None
+        row.provider_session = following.session_id
+        row.save(force_insert=True)
+        now = timezone.now()
+        UnappliedMoney.objects.create(
+            pk=new_id(now), business=ada.business, transfer=row, amount=1, currency="NGN", created_at=now
+        )
+
+    page = browser.get(f"/dashboard/payments/{payment.pk}/").content.decode()
+
+    assert f"{INBOX}{money.pk}/" in page
 
 
 class TestPage:

@@ -98,8 +98,8 @@ def unapplied_of(transaction: Transaction) -> list[UnappliedMoney]:
             transfer__received_at__gte=session.opened_at,
         )
     held = UnappliedMoney.objects.filter(meant, business=transaction.business_id).with_payment_reference()
-    newest = held.select_related("transfer").order_by("-pk")[:MOST_UNAPPLIED]
-    return awaited_returns.mark(each for each in newest if each.payment_reference == transaction.reference)
+    own = held.filter(Q(payment_reference=transaction.reference))
+    return awaited_returns.mark(own.select_related("transfer").order_by("-pk")[:MOST_UNAPPLIED])
 
 
 def related_objects(
