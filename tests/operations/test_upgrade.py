@@ -3,10 +3,12 @@
 import pytest
 
 from config.management.commands.migrate import BEFORE_SQUASH
+from payments.rails import ACQUIRERS
 from tests.clients import Credentials
 from tests.operations.guide_operator import shown
 from tests.operations.surroundings import is_shallow
 from tests.operations.traffic import flowing
+from tests.simulators import ISO8583
 
 pytestmark = [pytest.mark.operations, pytest.mark.timeout(900)]
 
@@ -72,7 +74,10 @@ class TestUpgrade:
         """Install the first release, with a database of its own. It has no re-query workers."""
         operator.inspect("systemctl stop sluice.target && systemctl disable sluice-requery@1")
         operator.surroundings.create_database("first")
-        operator.fill_in(DATABASE_URL=operator.settings["DATABASE_URL"].rpartition("/")[0] + "/first")
+        operator.fill_in(
+            DATABASE_URL=operator.settings["DATABASE_URL"].rpartition("/")[0] + "/first",
+            CARD_ACQUIRER=ACQUIRERS[ISO8583],  # it has no names yet; this release takes both
+        )
         upgrade.install(version)
         with operator.terminal() as shell:
             upgrade.migrate(version, shell)
