@@ -11,17 +11,7 @@ from tests.journeys.service import PROJECT
 
 pytestmark = [pytest.mark.image, pytest.mark.timeout(1_800)]  # seconds; not a limit on speed
 
-PACKAGES = {
-    "config",
-    "connectors",
-    "dashboard",
-    "kit",
-    "ledger",
-    "merchants",
-    "payments",
-    "virtual_accounts",
-    "webhooks",
-}
+PACKAGES = {file.parent.name for file in PROJECT.glob("*/__init__.py")}
 FILES = {".env.example", "CHANGELOG.md", "manage.py", "pyproject.toml"}
 FOLDERS = {"clients", "docs", "static", "staticfiles", "templates"}
 
