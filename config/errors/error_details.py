@@ -111,6 +111,10 @@ DETAILS: dict[str, tuple[str, ...]] = {
     ),
     "insufficient_funds": (
         (
+            "Your balance lacks … for this batch. Wait for money, or approve it with `as_far_as_balance`: payouts are then sent in "
+            "the order of the file, and the rest waits for money."
+        ),
+        (
             "Your balance doesn't cover this refund by bank transfer. Refund it after the next settlement, or ask for a "
             "top-up."
         ),
@@ -196,6 +200,15 @@ DETAILS: dict[str, tuple[str, ...]] = {
         "This return was already applied to a payout, or written off.",
         "This money was already returned or credited.",
         "This transaction has changed in the meantime.",
+        "No payout of this batch has failed. Pending ones may still succeed.",
+        "Only a checked batch can be approved. This one is ….",
+        "Only a ready batch can be scheduled. This one is ….",
+        "The reference …, or one of its payouts', is taken.",
+        "The rows can't be edited any more. The batch is ….",
+        "These payouts need a decision: ….",
+        "This batch does not wait for approval: it is ….",
+        "This batch is completed. Nothing of it can be cancelled.",
+        "This payout can't be changed any more. The batch is ….",
         "… uses are paid or held. `max_uses` can't be lower.",
     ),
     "rail_unavailable": (

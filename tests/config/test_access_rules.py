@@ -40,6 +40,7 @@ from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory, UserFactory
 from tests.fee_invoices import empty_invoice
 from tests.links import link_of
+from tests.packages import modules
 
 admin.autodiscover()
 
@@ -446,14 +447,4 @@ def _is_stopped(answer):
 
 
 def _sources():
-    packages = (
-        "config",
-        "dashboard",
-        "kit",
-        "ledger",
-        "merchants",
-        "payments",
-        "virtual_accounts",
-        "webhooks",
-    )
-    return [path for name in packages for path in Path(settings.BASE_DIR, name).rglob("*.py")]
+    return list(modules())

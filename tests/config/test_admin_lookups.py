@@ -20,20 +20,11 @@ from payments.models import Transaction
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.factories import UserFactory
+from tests.packages import PACKAGES
 from virtual_accounts.models import VirtualAccount
 
 pytestmark = pytest.mark.django_db
 
-OUR_PACKAGES = {
-    "config",
-    "dashboard",
-    "payments",
-    "virtual_accounts",
-    "webhooks",
-    "ledger",
-    "merchants",
-    "kit",
-}
 PAGES = sorted(admin.site._registry.items(), key=lambda item: item[0]._meta.label)
 IDS = [model._meta.label for model, _ in PAGES]
 LOOKUPS = [
@@ -113,7 +104,7 @@ class TestEveryPage:
 
     def test_of_ours_derives_from_the_base_class_and_is_registered(self):
         ours = {
-            each for each in subclasses(admin.ModelAdmin) if each.__module__.partition(".")[0] in OUR_PACKAGES
+            each for each in subclasses(admin.ModelAdmin) if each.__module__.partition(".")[0] in PACKAGES
         }
 
         assert ours

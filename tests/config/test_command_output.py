@@ -6,19 +6,7 @@ import pytest
 from django.core.management import call_command, get_commands, load_command_class
 from freezegun import freeze_time
 
-OURS = {
-    "cash",
-    "config",
-    "developer_site",
-    "operations",
-    "connectors",
-    "dashboard",
-    "disputes",
-    "merchants",
-    "payments",
-    "virtual_accounts",
-    "webhooks",
-}
+from tests.packages import PACKAGES
 
 WITHOUT_JSON = {
     "acquirer_simulator": "runs until it is stopped",
@@ -36,7 +24,7 @@ WITHOUT_JSON = {
 
 @pytest.fixture(scope="module")
 def commands():
-    return {name: load_command_class(app, name) for name, app in get_commands().items() if app in OURS}
+    return {name: load_command_class(app, name) for name, app in get_commands().items() if app in PACKAGES}
 
 
 def test_every_command_with_a_result_prints_it_as_json(commands):

@@ -10,8 +10,11 @@ from config.errors.error_codes import ERROR_CODES
 from config.errors.error_details import DETAILS
 from config.settings import BASE_DIR
 from kit.api.errors import Problem
+from tests.packages import PACKAGES
 
-APPS = ("disputes", "kit", "ledger", "merchants", "payments", "virtual_accounts", "webhooks")
+APPS = sorted(
+    PACKAGES - {"config", "connectors", "dashboard", "developer_site", "operations"}
+)  # the others answer merchants
 # Decisions in the administration and the dashboard, whose forms show these errors.
 ON_PAGES = (
     "disputes/services/debits.py",

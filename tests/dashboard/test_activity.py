@@ -3,7 +3,6 @@
 import ast
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -18,8 +17,8 @@ from tests.dashboard.people import signed_in
 from tests.developer_site.test_pages import Audit
 from tests.disputed import disputed
 from tests.factories import MemberFactory, UserFactory
-from tests.journeys.service import PROJECT
 from tests.links import link_of
+from tests.packages import modules
 from tests.settling import settle
 from tests.transactions import captured_payment
 
@@ -297,20 +296,8 @@ class TestAttribution:
 class TestDescriptions:
     def test_exist_for_every_audited_action(self):
         audited = set()
-        for name in (
-            "merchants",
-            "cash",
-            "webhooks",
-            "payments",
-            "dashboard",
-            "ledger",
-            "virtual_accounts",
-            "payout_batches",
-            "disputes",
-            "config",
-        ):
-            for path in Path(PROJECT, name).rglob("*.py"):
-                audited |= actions_in(ast.parse(path.read_text()))
+        for path in modules():
+            audited |= actions_in(ast.parse(path.read_text()))
 
         assert audited - set(DESCRIPTIONS) == set()
         assert {f"dispute.{kind}" for kind in ("submitted", "closed", "accepted")} <= set(DESCRIPTIONS)

@@ -27,6 +27,7 @@ from tests.dashboard.conftest import PASSWORD
 from tests.dashboard.people import signed_in
 from tests.factories import MemberFactory
 from tests.memory import peak_below
+from tests.packages import modules
 from tests.settling import settle
 from tests.transactions import captured_payment, start
 from tests.unapplied import mismatched_money
@@ -336,20 +337,9 @@ class TestLimit:
 class TestStreams:
     def test_are_all_limited(self):
         """Only `merchants.exports` sends files, and it counts exports."""
-        packages = (
-            "config",
-            "dashboard",
-            "kit",
-            "ledger",
-            "merchants",
-            "payments",
-            "virtual_accounts",
-            "webhooks",
-        )
-        sources = [path for name in packages for path in Path(settings.BASE_DIR, name).rglob("*.py")]
         sends = ("StreamingHttpResponse(", "FileResponse(")
 
-        (streaming,) = [path for path in sources if any(each in path.read_text() for each in sends)]
+        (streaming,) = [path for path in modules() if any(each in path.read_text() for each in sends)]
 
         assert streaming == Path(settings.BASE_DIR, "merchants/exports.py")
         assert "may_export(" in streaming.read_text()

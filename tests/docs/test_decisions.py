@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from config.settings import BASE_DIR
+from tests.packages import PACKAGES
 
 DECISIONS = BASE_DIR / "docs" / "decisions"
 RECORDS = sorted(DECISIONS.glob("0*.md"))
@@ -13,18 +14,7 @@ REFERRING = ("*.py", "*.md", "*.html")
 
 
 def referring_files():
-    for top in (
-        "benchmarks",
-        "config",
-        "dashboard",
-        "docs",
-        "kit",
-        "ledger",
-        "merchants",
-        "payments",
-        "tests",
-        "webhooks",
-    ):
+    for top in ("benchmarks", "docs", "tests", *PACKAGES):
         for pattern in REFERRING:
             yield from (BASE_DIR / top).rglob(pattern)
 

@@ -8,10 +8,10 @@ import pytest
 from config import settings
 from tests.image.conftest import REPORT
 from tests.journeys.service import PROJECT
+from tests.packages import PACKAGES
 
 pytestmark = [pytest.mark.image, pytest.mark.timeout(1_800)]  # seconds; not a limit on speed
 
-PACKAGES = {file.parent.name for file in PROJECT.glob("*/__init__.py")}
 FILES = {".env.example", "CHANGELOG.md", "manage.py", "pyproject.toml"}
 FOLDERS = {"clients", "docs", "static", "staticfiles", "templates"}
 

@@ -1,7 +1,6 @@
 """Every code of a field's error is in the table, and the table has no other."""
 
 import ast
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -9,9 +8,8 @@ import pytest
 from config.errors.problems import SPEAKING_CODES
 from kit.api.fields.field_codes import FIELD_CODES, FieldCode
 from kit.db.card_number_fields import MISPLACED
+from tests.packages import PROJECT, modules
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("config", "kit", "merchants", "payments", "virtual_accounts", "webhooks")
 FORMS = {"kit/files/bounded_json.py"}  # errors of the administration's forms
 PLACE_OF_CODE = {"refuse": 1, "error": 1, "fail": 0, "ErrorDetail": 1, "ValidationError": 1}
 SET_BY_CLASSES = {"unknown_field"}  # `UnknownField`
@@ -36,15 +34,12 @@ def codes_in(source: str):
 @pytest.fixture(scope="module")
 def sent():
     """Return all codes that the source code sends."""
-    modules = [
+    of_api = [
         module
-        for package in PACKAGES
-        for module in (ROOT / package).rglob("*.py")
-        if str(module.relative_to(ROOT)) not in FORMS and "admin" not in str(module.relative_to(ROOT))
+        for module in modules()
+        if str(module.relative_to(PROJECT)) not in FORMS and "admin" not in str(module.relative_to(PROJECT))
     ]
-    return (
-        {code for module in modules for code in codes_in(module.read_text())} | SET_BY_CLASSES | {"invalid"}
-    )
+    return {code for module in of_api for code in codes_in(module.read_text())} | SET_BY_CLASSES | {"invalid"}
 
 
 def test_table_has_every_code_that_is_sent_and_no_other(sent):
