@@ -62,8 +62,7 @@ def apply(subject: str, told: ProviderTransfer | None, *, was_rejected: bool) ->
         return _end(session.pk, was_rejected=was_rejected)
     if told is None:
         return Again(NOT_FOUND)
-    is_to_account = told.session_id is None  # a session is asked about again at its end
-    return Again(NOT_ARRIVED_YET) if is_to_account and not told.has_failed else None
+    return None if told.has_failed or was_rejected else Again(NOT_ARRIVED_YET)
 
 
 def _receive(told: ProviderTransfer, session: Session | None) -> Again | None:

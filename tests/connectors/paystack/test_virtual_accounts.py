@@ -458,6 +458,25 @@ class TestSessions:
         assert not Transaction.objects.exists()
         assert_books_hold()
 
+    def test_money_for_one_that_was_never_stored_is_looked_up_until_it_has_arrived(
+        self, paystack, account, client
+    ):
+        paystack.plan("POST /charge: cut")
+        order = orders.transfer_payment(account["id"], expiry_duration=1800, amount=50_000)
+        assert paystack.api.post("/api/payments", order).status_code == 503
+        [number] = paystack.simulator.integration.tables.sessions
+        paystack.command(receive={"account_number": number, "amount": 50_000})
+        [transfer] = paystack.simulator.integration.tables.transactions.values()
+        transfer.status = "pending"
+        paystack.deliver(client)
+        assert not UnclaimedTransfer.objects.exists()
+
+        transfer.status = "success"
+        ask_many_times()
+
+        assert UnclaimedTransfer.objects.get().amount == 50_000
+        assert not ProviderMessage.objects.unanswered().exists()
+
     def test_its_time_is_within_the_provider_s_bounds(self, paystack, account, api):
         order = orders.transfer_payment(account["id"], expiry_duration=600)
         refused = api.post("/api/payments", order)
