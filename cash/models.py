@@ -12,6 +12,8 @@ from merchants.models import User
 
 LONGEST_TEXT = 500  # characters of a line's text that are kept
 LONGEST_CONNECTOR_ACCOUNT = 321  # with the connector's name
+# Statements of an account. One that fills a gap is imported after those that follow it.
+IN_ORDER = ("last_day", "first_day", "pk")
 
 
 class BankAccount(models.Model):
@@ -88,7 +90,7 @@ class BankAccount(models.Model):
 
     def closing_before(self, day: date) -> int:
         """Return the closing balance of the last statement before a day, in minor units, or 0 without one."""
-        before = self.statements.filter(last_day__lt=day).order_by("-last_day", "-pk").first()
+        before = self.statements.filter(last_day__lt=day).order_by(*IN_ORDER).last()
         return before.closing if before else 0
 
     @property

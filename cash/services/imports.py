@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from cash import statement_files
-from cash.models import LONGEST_TEXT, BankAccount, Statement, StatementLine
+from cash.models import IN_ORDER, LONGEST_TEXT, BankAccount, Statement, StatementLine
 from cash.statement_files import InvalidFile, Parsed, ParsedLine
 from kit.money.money import money
 from ledger.models import Entry
@@ -24,7 +24,6 @@ SHOWN = 10  # lines that are shown of a statement
 TOGETHER = 2_000  # lines in one statement of SQL
 ONE_DAY = timedelta(days=1)
 EARLIEST, AHEAD = date(1990, 1, 1), timedelta(days=31)  # some banks date a month's statement to its end
-_ORDER = ("last_day", "first_day", "pk")  # of statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,7 @@ def import_file(
         source.file, account, kind=kind, opening=source.opening, closing=source.closing
     )
     digest = "" if dry_run else _digest(source.file)
-    stored = list(account.statements.order_by(*_ORDER))
+    stored = list(account.statements.order_by(*IN_ORDER))
     imported = []
     for parsed in found:
         _check(parsed, account)
@@ -110,12 +109,12 @@ def import_file(
 
 def gaps(account: BankAccount) -> list[tuple[Statement, Statement]]:
     """Return the statements that don't begin with the closing balance of the one before, after that one."""
-    stored = list(account.statements.order_by(*_ORDER))
+    stored = list(account.statements.order_by(*IN_ORDER))
     return [(before, after) for before, after in pairwise(stored) if before.closing != after.opening]
 
 
 def last_statement(account: BankAccount) -> Statement | None:
-    return account.statements.order_by(*_ORDER).last()
+    return account.statements.order_by(*IN_ORDER).last()
 
 
 def lines_of(account: BankAccount) -> QuerySet[StatementLine]:

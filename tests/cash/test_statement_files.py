@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from cash.models import Statement, StatementLine
 from cash.services import imports
 from ledger.models import Account
+from payments.services.reconciliation import report
 from tests.bank_statements import (
     bank_account,
     camt_entry,
@@ -305,6 +306,9 @@ class TestSequence:
         assert [each["follows_gap"] for each in document["statements"]] == [False]
         assert imports.gaps(gtbank) == []
         assert imports.last_statement(gtbank).closing == 120_200
+        day_after = date(2026, 3, 6)
+        assert gtbank.closing_before(day_after) == 120_200
+        assert report.of_period(gtbank, day_after, day_after).opening == 120_200
 
     def test_dry_run_stores_nothing(self, gtbank, tmp_path):
         document = self.january(tmp_path, "--dry-run")

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count, F, Sum
 from django.db.models.functions import Abs
 
-from cash.models import BankAccount, Break, MatchedLine, Statement
+from cash.models import IN_ORDER, BankAccount, Break, MatchedLine, Statement
 from cash.services import imports
 from ledger.models import Account
 
@@ -104,7 +104,7 @@ def of_period(account: BankAccount, first: date, last: date) -> AccountReport:
 
 def _balance_before(day: date, account: BankAccount) -> int | None:
     """Return what the bank says an account held when a day began, which may be within a statement. None before the first one."""
-    begun = account.statements.filter(first_day__lt=day).order_by("-last_day", "-pk").first()
+    begun = account.statements.filter(first_day__lt=day).order_by(*IN_ORDER).last()
     if begun is None:
         return None
     if begun.last_day < day:
