@@ -55,36 +55,24 @@ def _booked_debit() -> QuerySet[Any]:
 
 def _that_gave_back(disputes: QuerySet[Dispute]) -> QuerySet[Any]:
     """Return the ends and corrections of debited disputes, the newest of each first, with what is matched of them."""
-    back = MatchedItem.objects.filter(kind=DISPUTE_BACK)
     debit = MatchedItem.objects.filter(kind=DISPUTE, item=OuterRef("dispute")).values("amount")
+    back = MatchedItem.objects.filter(kind=DISPUTE_BACK, item=OuterRef("pk")).values("amount")
     steps = DisputeStep.objects.filter(
         dispute__in=disputes.filter(outcome_amount__gt=0),
         kind__in=[DisputeStep.Kind.CLOSED, DisputeStep.Kind.CORRECTED],
-    ).annotate(
-        debited=Subquery(debit),
-        of_dispute=Subquery(back.filter(item=OuterRef("dispute")).values("amount")),
-        of_step=Subquery(back.filter(item=OuterRef("pk")).values("amount")),
-    )
+    ).annotate(debited=Subquery(debit), matched=Subquery(back))
     found = steps.filter(debited__isnull=False).select_related("dispute__transaction")
     return found.order_by("dispute", "-pk")
 
 
 def _given_back(dispute: Dispute, steps: list[Any], acquired: Acquired) -> Iterator[LedgerLine]:
-    """Yield what steps gave back of a debit and isn't matched, the newest first: earlier ones perhaps before the debit.
-
-    The item of the end has the dispute's id. An earlier release matched with it what corrections gave back, too.
-    """
-    first = steps[0]
-    matched = (first.of_dispute or 0) + sum(step.of_step or 0 for step in steps)
-    left = -first.debited - dispute.amount_lost - matched
+    """Yield what steps gave back of a debit and isn't matched, the newest first: earlier ones perhaps before the debit."""
+    matched = sum(step.matched or 0 for step in steps)
+    left = -steps[0].debited - dispute.amount_lost - matched
     for step in steps:
-        is_end = step.kind == DisputeStep.Kind.CLOSED
-        if (step.of_dispute if is_end else step.of_step) is not None:
-            continue
-        amount = min(left, -step.taken)
+        amount = 0 if step.matched else min(left, -step.taken)
         if amount > 0:
-            key = dispute.pk if is_end else step.pk
-            yield _line(DISPUTE_BACK, dispute, amount, step.at, acquired, key=key)
+            yield _line(DISPUTE_BACK, dispute, amount, step.at, acquired, key=step.pk)
             left -= amount
 
 
@@ -122,7 +110,7 @@ def _debit(dispute: Any, acquired: Acquired) -> LedgerLine:
     is_certain = bool(dispute.amount_lost) or dispute.debited_at is not None
     at = dispute.debited_at or dispute.resolved_at or dispute.created_at
     amount = dispute.booked or dispute.amount_lost or dispute.amount
-    line = _line(DISPUTE, dispute, -amount, at, acquired, may_be_missing=not is_certain)
+    line = _line(DISPUTE, dispute, -amount, at, acquired, key=dispute.pk, may_be_missing=not is_certain)
     return line if dispute.booked else replace(line, or_amount=-dispute.amount)
 
 
@@ -133,7 +121,7 @@ def _line(
     at: datetime,
     acquired: Acquired,
     *,
-    key: UUID | None = None,
+    key: UUID,
     may_be_missing: bool = False,
 ) -> LedgerLine:
     payment = dispute.transaction
@@ -145,7 +133,7 @@ def _line(
     )
     return LedgerLine(
         kind=kind,
-        id=key or dispute.pk,
+        id=key,
         references=(payment.pk, *filter(None, told)),
         amount=amount,
         day=business_day(at),

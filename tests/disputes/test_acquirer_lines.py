@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from io import StringIO
-from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -18,8 +17,6 @@ from merchants.people.audit import Actor
 from payments.invariants.registry import INVARIANTS
 from payments.rules.words.dispute_words import Stage, Status
 from payments.services.reconciliation import breaks
-from payments.services.reconciliation.bookings import Confirmed, Run
-from payments.services.reconciliation.ledger_line import COST, DISPUTE_BACK, LedgerLine
 from payments.services.staff import four_eyes
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
 from tests.disputed import disputed, take
@@ -132,23 +129,6 @@ class TestMoneyGivenBackInParts:
         assert matched()[:2] == [("dispute", -30_000), ("dispute_back", 20_000)]
         assert not Break.objects.filter(ended_at=None).exists()
 
-    def test_is_not_expected_again_if_an_earlier_release_matched_it(self, payment, lines, acquirer):
-        """It matched all that was given back as one item of the dispute."""
-        take(payment, status=Status.LOST)
-        corrected(payment, 20_000)
-        back = LedgerLine(
-            kind=DISPUTE_BACK, id=Dispute.objects.get().pk, references=(), amount=20_000, day=today()
-        )
-        cost = LedgerLine(kind=COST, id=uuid4(), references=(), amount=-20_000, day=today(), cost="other")
-        confirmed = Confirmed(lines=(), received=0, items=[back, cost], why="test")
-        Run(acquirer, matched_by="test", now=timezone.now()).store([confirmed])
-        corrected(payment, 50_000)
-
-        lines(30_000)
-
-        assert matched()[2:4] == [("dispute_back", 20_000), ("dispute_back", 30_000)]
-        assert not Break.objects.filter(ended_at=None).exists()
-
 
 class TestStatementAfterTheEnd:
     """It has all that was debited while the case was open, and what was given back since."""
@@ -258,4 +238,5 @@ class TestLineOfACaseOfTwoStages:
         told((50_000, later.case_number))
 
         assert MatchedItem.objects.get(kind="dispute").item == later.previous_id
-        assert MatchedItem.objects.get(kind="dispute_back").item == later.previous_id
+        end = DisputeStep.objects.get(dispute=later.previous, kind="closed")
+        assert MatchedItem.objects.get(kind="dispute_back").item == end.pk
