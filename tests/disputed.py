@@ -59,15 +59,10 @@ def disputed(payment: Transaction, **changes: Any) -> Dispute:
     return dispute
 
 
-def declare_moved(payment: Transaction) -> None:
+def declare_moved(payment: Transaction, **changes: Any) -> None:
     """Declare that the account `moved` is the one that a payment was sent to."""
-    AccountDeclaration.objects.create(
-        connector=payment.connector,
-        former=payment.account,
-        present="moved",
-        declared_by="ada",
-        declared_at=timezone.now(),
-    )
+    values = {"connector": payment.connector, "former": payment.account, "present": "moved"}
+    AccountDeclaration.objects.create(**values | changes, declared_by="ada", declared_at=timezone.now())
     cached_declarations.cache_clear()
 
 

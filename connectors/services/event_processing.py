@@ -39,6 +39,7 @@ from payments.rules.words.dispute_words import LONGEST_CASE_NUMBER
 from payments.services import watches
 from payments.services.cards import challenges
 from payments.services.payouts import reversed_payouts
+from payments.services.rails.declared_accounts import same_as
 from payments.services.rails.rail_queries import early_queries
 from virtual_accounts.models import ProviderMessage
 from virtual_accounts.services import provider_messages
@@ -211,10 +212,11 @@ def _ask_about_case(event: ProviderEvent, webhooks: ProviderWebhooks, *, now: da
         case_queries.make_due(number, connector=event.provider, account=account, now=now)
         event.asked_at = now
         return Verdict(Result.NOT_ANSWERED, is_final=False)
-    case = {"connector": event.provider, "account": account, "case_number": number}
-    if not case_queries.is_answered(**case, since=event.asked_at):
+    case = {"connector": event.provider, "case_number": number}
+    if not case_queries.is_answered(**case, account=account, since=event.asked_at):
         return Verdict(Result.NOT_ANSWERED, is_final=False)
-    dispute = Dispute.objects.filter(**case).order_by("id").select_related("transaction").last()
+    of_case = Dispute.objects.filter(**case, account__in=same_as(event.provider, account))
+    dispute = of_case.order_by("id").select_related("transaction").last()
     if dispute is None:
         return Verdict(Result.NOT_OURS)
     event.transaction = dispute.transaction

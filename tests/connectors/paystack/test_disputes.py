@@ -7,23 +7,24 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from connectors.models import ProviderEvent
 from connectors.paystack.api.client import PaystackClient
 from connectors.paystack.disputes import PaystackDisputes
+from connectors.services import event_processing
 from disputes.models import AnswerSending, CaseQuery, Dispute, DisputeReport
 from disputes.rails import dispute_rail
 from disputes.rails.protocol import NoSuchCase, UnreadableCase
 from disputes.services.rails import cases
 from kit.connectors.http_client import HttpAnswer
 from merchants.people.audit import Actor
-from payments.models import AccountDeclaration, RailChoice
+from payments.models import RailChoice
 from payments.rails import AnotherAccount
 from payments.services.rails import rail_choices
-from payments.services.rails.declared_accounts import cached_declarations
 from tests.connectors.paystack import documents
 from tests.connectors.paystack.connected import paystack_connected
 from tests.connectors.paystack.desk import Desk
 from tests.connectors.paystack.shop import AMOUNT, Shop
-from tests.disputed import add_file
+from tests.disputed import add_file, declare_moved, disputed
 from tests.uploads import PDF, PNG
 
 pytestmark = pytest.mark.django_db
@@ -123,15 +124,25 @@ class TestCase:
         assert state() == [("chargeback", "needs_response")]
 
     def test_is_queried_after_its_account_was_declared_to_be_another_one(self, desk):
-        declared = {"former": "paystack:1", "present": desk.payment.account}
-        AccountDeclaration.objects.create(
-            connector="paystack", declared_by="x", declared_at=timezone.now(), **declared
-        )
-        cached_declarations.cache_clear()
+        declare_moved(desk.payment, former="paystack:1", present=desk.payment.account)
 
         assert dispute_rail("paystack", account="paystack:1").account == desk.payment.account
         with pytest.raises(AnotherAccount):
             dispute_rail("paystack", account="paystack:2")
+
+    def test_from_before_its_account_moved_is_found_by_its_events(self, desk):
+        declare_moved(desk.payment, former="paystack:1", present=desk.payment.account)
+        desk.open()
+        disputed(desk.payment, account="paystack:1", case_number=str(desk.case().id), amount=AMOUNT)
+        desk.decide("declined")
+
+        desk.deliver()
+
+        assert state() == [("chargeback", "won")]
+        ProviderEvent.objects.exclude(next_attempt_at=None).update(next_attempt_at=timezone.now())
+        event_processing.process_due()
+        event = ProviderEvent.objects.latest("received_at")
+        assert (event.outcome, event.transaction) == ("dispute: closed", desk.payment)
 
     @pytest.mark.parametrize(
         ("resolution", "status"),
