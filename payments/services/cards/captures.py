@@ -13,7 +13,7 @@ from payments.rails.protocol import CardAcquirer, Reverses
 from payments.rules.outcomes import VOIDED
 from payments.services.rails import rail_choices
 from payments.services.rails.rail_orders import card_order, operation_order
-from payments.services.rails.required_capabilities import require_capture, require_void
+from payments.services.rails.required_capabilities import require_multiple, require_void
 from payments.services.transactions import operations
 from payments.services.transactions.intents import FIRST_QUERY_AFTER, find, lock, trace_fields
 from payments.services.transactions.operations import AmountTooLarge, Kind
@@ -97,7 +97,7 @@ def _open(
         raise AmountTooLarge(f"At most {transaction.amount} was authorised.", limit=transaction.amount)
     acquirer, trace = rail_choices.require(found)
     if amount is not None:
-        require_capture(acquirer, amount, transaction.currency)
+        require_multiple(acquirer, amount, transaction.currency)
     operation = CardOperation.objects.create(
         id=new_id(now),
         transaction=transaction,

@@ -86,18 +86,14 @@ def require_refund(connector: CardAcquirer | PayoutBank, amount: int, currency: 
     can = connector.capabilities
     if isinstance(can, CardCapabilities) and not can.partial_refunds and amount < of:
         require_supported({"amount": NO_PARTIAL_REFUNDS})
-    _require_even(connector, amount, currency)
+    require_multiple(connector, amount, currency)
 
 
-def require_capture(acquirer: CardAcquirer, amount: int, currency: str) -> None:
-    """Check that the acquirer of an authorised payment can capture an amount, in minor units.
+def require_multiple(connector: CardAcquirer | PayoutBank, amount: int, currency: str) -> None:
+    """Check that a connector can capture or refund an amount, in minor units.
 
-    :raises NotSupported: it captures no such amounts
+    :raises NotSupported: it takes no such amounts
     """
-    _require_even(acquirer, amount, currency)
-
-
-def _require_even(connector: CardAcquirer | PayoutBank, amount: int, currency: str) -> None:
     why_not = connector.capabilities.why_uneven(amount, currency)
     require_supported({"amount": why_not} if why_not else {})
 
