@@ -47,9 +47,9 @@ class Capabilities:
         if self.maximum_amount is not None and amount > self.maximum_amount:
             largest = self.maximum_amount
             return f"The largest amount that can be processed is {money(largest, currency)} ({largest})."
-        return self.why_uneven(amount, currency)
+        return self.why_no_multiple(amount, currency)
 
-    def why_uneven(self, amount: int, currency: str) -> str:
+    def why_no_multiple(self, amount: int, currency: str) -> str:
         """Return why an amount, also of a capture or refund, is no multiple that the connector takes. Empty if it is one."""
         multiple = self.multiple_in(currency)
         return f"Amounts in {currency} must be multiples of {multiple}." if amount % multiple else ""

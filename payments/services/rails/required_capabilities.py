@@ -94,7 +94,7 @@ def require_multiple(connector: CardAcquirer | PayoutBank, amount: int, currency
 
     :raises NotSupported: it takes no such amounts
     """
-    why_not = connector.capabilities.why_uneven(amount, currency)
+    why_not = connector.capabilities.why_no_multiple(amount, currency)
     require_supported({"amount": why_not} if why_not else {})
 
 
