@@ -24,6 +24,7 @@ from kit.time.timestamps import parsed_moment
 from payments.rails import configured_acquirer
 from payments.rails.protocol import AnswerLost
 from payments.rules.words.dispute_words import Reason, Stage, Status
+from payments.services.rails.declared_accounts import same_as
 
 Document = dict[str, Any]
 
@@ -166,7 +167,7 @@ class CheckoutDisputes:
         named = case.get("payment")
         payment = named if isinstance(named, dict) else {}
         channel = payment.get("processing_channel_id")
-        if channel is not None and f"{self.name}:{channel}" != self.account:
+        if channel is not None and f"{self.name}:{channel}" not in same_as(self.name, self.account):
             raise NoSuchCase
         if not payment_id(payment):
             raise UnreadableCase("It names no payment.")

@@ -110,13 +110,18 @@ def _verdict(event: ProviderEvent, *, now: datetime) -> Verdict:
     effect = webhooks.effect_of(event.kind) if webhooks else Effect.UNKNOWN
     if effect is Effect.UNKNOWN:
         return Verdict(Result.UNKNOWN_KIND)
-    if webhooks and event.account and webhooks.own_account() not in {"", event.account}:
+    if webhooks and _is_of_other_account(event, own=webhooks.own_account()):
         return Verdict(Result.OTHER_ACCOUNT)
     if webhooks and effect is Effect.DISPUTE:
         return _ask_about_case(event, webhooks, now=now)
     if webhooks and (transfer := webhooks.transfer(bounded_json.loads(bytes(event.body).decode()))):
         return _ask_about_transfer(event, transfer, webhooks, now=now)
     return _verdict_on_transaction(event, effect, webhooks, now=now)
+
+
+def _is_of_other_account(event: ProviderEvent, *, own: str) -> bool:
+    name = event.provider
+    return bool(event.account and own) and f"{name}:{event.account}" not in same_as(name, f"{name}:{own}")
 
 
 def _verdict_on_transaction(

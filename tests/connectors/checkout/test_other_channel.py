@@ -2,13 +2,18 @@
 
 import pytest
 
+from disputes.models import Dispute
 from kit.connectors import connectors
 from payments.models import Transaction
 from payments.rails import ACQUIRERS
 from payments.rails.protocol import CardAcquirer
 from tests.connectors.checkout.connecting import InProcess, follow_clock, requery
+from tests.connectors.checkout.desk import Desk
+from tests.disputed import declare_moved
 
 pytestmark = pytest.mark.django_db
+
+ANOTHER = "pc_another2channel3of4the5sh"
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def try_everything(api, opened, pass_time):
 
 
 def test_is_told_nothing_of_open_payments(api, opened, reconfigure, pass_time):
-    second = reconfigure(PROCESSING_CHANNEL="pc_another2channel3of4the5sh")
+    second = reconfigure(PROCESSING_CHANNEL=ANOTHER)
 
     answers = try_everything(api, opened, pass_time)
 
@@ -69,3 +74,21 @@ def test_is_the_same_one_with_another_key(api, opened, reconfigure, simulator, p
 
     assert {headers["Authorization"] for *_, headers in second.sent} == {f"Bearer {key}"}
     assert {"POST captures", "POST refunds"} <= set(second.calls())
+
+
+@pytest.mark.parametrize("way", ["deliver", "look_again"])
+def test_has_the_cases_of_one_that_is_declared_to_be_the_same(pay, simulator, inbox, reconfigure, way):
+    reconfigure(WEBHOOK_KEYS=["webhook-key"])
+    payment = Transaction.objects.get(reference=pay().json()["reference"])
+    simulator.clock.advance(2)
+    simulator.tick()
+    desk = Desk(simulator, inbox)
+    desk.open(payment)
+    desk.deliver()
+    reconfigure(PROCESSING_CHANNEL=ANOTHER)
+    declare_moved(payment, present=f"checkout:{ANOTHER}")
+    simulator.disputes.decide(desk.case(), "lost")
+
+    getattr(desk, way)()
+
+    assert Dispute.objects.get().status == "lost"
