@@ -30,6 +30,7 @@ from kit.money.money import decimals_of
 from kit.text.display_names import identifier_text
 from payments.rails import configured_acquirer
 from payments.rails.protocol import AnswerLost
+from payments.services.rails.declared_accounts import same_as
 
 Document = dict[str, Any]
 Row = dict[str, str]
@@ -55,7 +56,7 @@ def fetch(account: BankAccount, day: date) -> bytes | None:
     :raises AnswerLost: Checkout.com doesn't answer, and the other errors of its client
     """
     acquirer = cast("CheckoutAcquirer", configured_acquirer("checkout"))
-    if account.connector_account != acquirer.account:
+    if acquirer.account not in same_as(acquirer.name, account.connector_account):
         raise AnswerLost
     found: dict[str, list[Row]] = {ACTIONS: [], PAYOUTS: []}
     for report in _reports(acquirer, first_late_day(account, day, longest=LATE), day):

@@ -19,6 +19,7 @@ from connectors.paystack.api.client import PaystackClient, Refused
 from kit.files import bounded_json
 from kit.text.display_names import identifier_text
 from payments.rails.protocol import AnswerLost
+from payments.services.rails.declared_accounts import same_as
 
 Document = dict[str, Any]
 
@@ -40,7 +41,7 @@ def fetch(account: BankAccount, day: date) -> bytes | None:
     :raises AnswerLost: Paystack doesn't answer, and the other errors of its client
     """
     client = PaystackClient()
-    if account.connector_account != f"paystack:{settings.PAYSTACK_INTEGRATION}":
+    if f"paystack:{settings.PAYSTACK_INTEGRATION}" not in same_as("paystack", account.connector_account):
         raise AnswerLost
     try:
         listed = sorted(_settlements(client, account, day), key=_listed_at)

@@ -75,10 +75,11 @@ def _acquired(first: datetime, account: BankAccount, connector: str) -> Iterator
                 yield from _settlements(first.date(), teller, connector)
             return
     own = account.connector_account
+    addresses = same_as(connector, own) if own else frozenset()
     yield from card_lines.expected(
         Acquired(
             connector=connector,
-            accounts=same_as(connector, own) if own else frozenset(),
+            accounts=addresses,
             currency=account.currency,
             first=first,
             in_sums=account.is_at_bank,
@@ -86,7 +87,7 @@ def _acquired(first: datetime, account: BankAccount, connector: str) -> Iterator
     )
     if not account.is_at_bank:
         received = Transfer.objects.filter(
-            provider_account=own, currency=account.currency, received_at__gte=first
+            provider_account__in=addresses, currency=account.currency, received_at__gte=first
         )
         yield from _received(TRANSFER, received)
 

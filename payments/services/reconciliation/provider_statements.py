@@ -19,6 +19,7 @@ from merchants.people.audit import Actor
 from payments import rails
 from payments.rails.protocol import AnswerLost, RailBlocked, RateLimited
 from payments.rules.settlement.business_days import business_day
+from payments.services.rails.declared_accounts import same_as
 from payments.services.reconciliation import breaks
 
 log = structlog.get_logger("sluice.reconciliation")
@@ -50,9 +51,13 @@ def _import_due_of(account: BankAccount, *, now: datetime) -> None:
 
 
 def offers_statements(account: BankAccount) -> bool:
-    """Return whether the connector of an account is configured, and offers statements."""
-    provider = statement_files.provider_of(account)
-    return bool(provider) and account.connector_account in rails.accounts(provider)
+    """Return whether the connector of an account is configured, and offers statements.
+
+    Of accounts under a former and the present address, only the one that receives from the connector has them.
+    """
+    provider, own = statement_files.provider_of(account), account.connector_account
+    addresses = same_as(provider, own) if provider in account.receives else {own}
+    return bool(provider) and not addresses.isdisjoint(rails.accounts(provider))
 
 
 def import_day(account: BankAccount, day: date, *, actor: Actor, now: datetime) -> tuple[list[Imported], int]:

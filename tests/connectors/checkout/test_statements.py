@@ -16,6 +16,7 @@ from payments.models import CardOperation, Transaction
 from payments.services.journals.drafts import Leg
 from tests.bank_statements import bank_account, import_statement
 from tests.connectors.checkout.connecting import URL, requery
+from tests.disputed import declare_moved
 from tests.journals import adjusted
 
 pytestmark = pytest.mark.django_db
@@ -24,15 +25,25 @@ COLUMNS = "Payout ID,Payment ID,Action ID,Action Type,Reference,Processed On,Bre
 
 
 @pytest.fixture
-def account(simulator):
+def account_of(simulator):
+    """Return a function that makes our account at Checkout.com, which names a channel."""
     simulator.account.base_url = URL
-    return bank_account(
-        name="checkout",
-        kind="acquirer",
-        connector_account=f"checkout:{simulator.identity.channel}",
-        receives=["checkout"],
-        csv_mapping={},
-    )
+
+    def make(channel):
+        return bank_account(
+            name="checkout",
+            kind="acquirer",
+            connector_account=f"checkout:{channel}",
+            receives=["checkout"],
+            csv_mapping={},
+        )
+
+    return make
+
+
+@pytest.fixture
+def account(account_of, simulator):
+    return account_of(simulator.identity.channel)
 
 
 def costs():
@@ -55,6 +66,20 @@ def test_payout_is_payments_costs_by_kind_and_what_was_paid_out(pay, account, si
     assert costs() == {"interchange": 575, "provider": 5, "scheme": 64}
     assert (Statement.objects.get().closing, Break.objects.count()) == (0, 0)
     call_command("check_ledger")
+
+
+def test_payout_is_read_for_an_account_that_names_the_former_channel(pay, account_of, simulator):
+    account_of("former")
+    pay()
+    paid = Transaction.objects.get()
+    declare_moved(paid, former="checkout:former", present=paid.account)
+    simulator.clock.advance(2)
+    day = simulator.clock.now().astimezone(UTC).date() + timedelta(days=1)
+    simulator.clock.advance(86_400)
+
+    call_command("import_statement", "--account", "checkout", "--day", day.isoformat())
+
+    assert MatchedItem.objects.get(kind="payment").item == paid.pk
 
 
 def test_payout_whose_report_is_late_is_on_the_next_statement(pay, account, simulator):

@@ -13,9 +13,12 @@ from kit.connectors import connectors
 from ledger.invariants import check
 from payments.invariants.registry import INVARIANTS
 from payments.models import Transaction
+from payments.services.reconciliation import ledger_lines
 from payments.services.transfers import account_provider_calls, virtual_account_payments
 from tests import orders
+from tests.bank_statements import bank_account
 from tests.connectors.paystack.connected import paystack_connected
+from tests.disputed import declare_moved
 from tests.payers import Payer
 from tests.webhooks.rows import make_endpoint
 from virtual_accounts.models import (
@@ -263,6 +266,16 @@ class TestTransfersToAccounts:
 
         assert not Transaction.objects.exists()
         assert not ProviderMessage.objects.unanswered().exists()
+
+    def test_one_is_expected_by_an_account_that_names_the_former_integration(self, paystack, client):
+        receive(paystack, client, number_of(create(paystack)), 250_000)
+        ours = bank_account(kind="provider", connector_account="paystack:1", receives=["paystack"])
+        accounts = {"former": "paystack:1", "present": Transfer.objects.get().provider_account}
+        declare_moved(Transaction.objects.get(), connector="paystack", **accounts)
+
+        expected = ledger_lines.expected(ours, timezone.localdate())
+
+        assert [(each.kind, each.amount) for each in expected] == [("transfer", 250_000)]
 
     def test_one_that_cannot_be_looked_up_is_looked_up_soon_after_the_outage(self, paystack, client):
         account = create(paystack)
