@@ -7,9 +7,12 @@ it is missing. What the ledger expects, and from when on, is decided in `payment
 from ledger.invariants import Invariant
 
 # From entries to what a statement must have of each, and the account of ours that it must be on. `{within}` is whether a
-# list of names has one.
+# list of names has one. Of an account that moved several times, each address is compared with the one before and after.
 _OF_ACQUIRERS = """(
-            bank.kind <> 'bank' AND bank.connector_account = {row}.account
+            bank.kind <> 'bank' AND (bank.connector_account = {row}.account OR EXISTS (
+                SELECT 1 FROM payments_accountdeclaration declared
+                WHERE declared.connector = {row}.connector AND {row}.account IN (declared.former, declared.present)
+                    AND bank.connector_account IN (declared.former, declared.present)))
             OR bank.kind = 'bank' AND NOT EXISTS (
                 SELECT 1 FROM cash_bankaccount teller
                 WHERE teller.kind <> 'bank' AND teller.currency = bank.currency AND {{told_there_{row}}}))"""

@@ -17,7 +17,7 @@ from payments.services.reconciliation import breaks
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
 from tests.bank_statements import bank_account, csv_statement, import_statement
-from tests.disputed import payment_of
+from tests.disputed import declare_moved, payment_of
 from tests.journals import adjusted
 from tests.settling import today
 from tests.wallets import fill_wallet
@@ -111,6 +111,14 @@ def test_that_is_matched_needs_no_break(moved, tmp_path):
     end_breaks()
 
     assert broken() == []
+
+
+def test_is_expected_by_the_account_that_names_a_former_address(month_ago, api):
+    bank_account(kind="acquirer", connector_account="former", receives=["sandbox"])
+    payment = payment_of(api)
+    declare_moved(payment, former="former", present=payment.account)
+
+    assert broken() == names(("card", "payment"))
 
 
 def test_isnt_expected_without_a_tied_account(moved):
