@@ -135,6 +135,7 @@ class TestAssignment:
 
         assert (report.why, report.is_open, report.amount_in_suspense) == ("contradiction", True, AMOUNT)
         assert report.dispute == Dispute.objects.get()
+        assert AuditEntry.objects.get(action="dispute_report.assigned").before["why"] == "no_payment"
         assert balance("suspense") == AMOUNT
         decide(people, report, "credit")
         assert Dispute.objects.get().outcome_amount == AMOUNT

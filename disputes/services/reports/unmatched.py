@@ -213,7 +213,7 @@ def _record(
         actor=actor,
         business=action.business,
         target=str(report.pk),
-        before={"state": "open", "why": str(report.why)},
+        before={"state": "open", "why": action.made_about["why"]},
         after={
             "case_number": report.case_number,
             "amount": action.amount,
