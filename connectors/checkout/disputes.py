@@ -222,9 +222,9 @@ def _reported_case(case: Document, payment: Document, *, number: str, account: s
 
     :raises UnreadableCase: its status or amount isn't known
     """
-    status, amount = case.get("status"), case.get("amount")
+    status, amount = identifier_text(case.get("status"), length=40), case.get("amount")
     if status not in STATUSES:
-        raise UnreadableCase(f"Its status isn't known: {identifier_text(status, length=40)}")
+        raise UnreadableCase(f"Its status isn't known: {status}")
     if not isinstance(amount, int | float) or amount != int(amount) or amount <= 0:
         raise UnreadableCase(f"It is {status}, and its amount isn't above 0.")
     stage, ours = STATUSES[status]

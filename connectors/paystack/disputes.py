@@ -185,11 +185,9 @@ def _status(case: Document) -> Status:
 
     :raises UnreadableCase: theirs isn't known, or it ended and doesn't say how
     """
-    status, resolution = case.get("status"), case.get("resolution")
+    status, resolution = (identifier_text(case.get(name), length=40) for name in ("status", "resolution"))
     if status in RESOLVED and resolution in RESOLUTIONS:
         return RESOLUTIONS[resolution]
     if status in STATUSES:
         return STATUSES[status]
-    raise UnreadableCase(
-        f"Its status isn't known: {identifier_text(status, length=40)}, {identifier_text(resolution, length=40)}"
-    )
+    raise UnreadableCase(f"Its status isn't known: {status}, {resolution}")

@@ -185,6 +185,15 @@ class TestCase:
 
         assert (state(), DisputeReport.objects.count()) == ([], 0)
 
+    def test_with_a_list_in_place_of_its_status_is_for_staff(self, desk, payment):
+        desk.open(payment)
+        desk.case().status = ["won"]
+
+        desk.deliver()
+
+        assert state() == []
+        assert DisputeReport.objects.get().why == "unreadable"
+
     def test_over_more_than_was_captured_is_unmatched(self, desk, payment):
         desk.open(payment, amount=AMOUNT + 1)
 

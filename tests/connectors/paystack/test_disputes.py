@@ -371,6 +371,11 @@ class TestPublishedSamples:
         with pytest.raises(UnreadableCase, match="archived"):
             ask(documents.sample("api.disputes.fetch", 200)["data"], domain="live")
 
+    @pytest.mark.parametrize("member", ["status", "resolution"])
+    def test_with_a_list_in_place_of_a_text_is_for_staff(self, ask, member):
+        with pytest.raises(UnreadableCase, match="isn't known"):
+            ask(documents.event("charge.dispute.resolve")["data"], **{member: ["declined"]})
+
     def test_of_another_system_is_left_alone(self, ask):
         found = documents.sample("api.disputes.fetch", 200)["data"]
 
