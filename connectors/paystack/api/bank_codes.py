@@ -117,13 +117,14 @@ def _pages(client: PaystackClient, until: Deadline) -> Iterator[Any]:
             answer = client.get("/bank", query=query, until=until)
         except Refused:
             raise AnswerLost from None
-        if not isinstance(answer.data, list):
+        following = answer.meta.get("next") if isinstance(answer.meta, dict) else None
+        if not isinstance(answer.data, list) or not isinstance(following, str | None):
             raise AnswerLost  # payouts to a bank that isn't listed fail, so a part of the list won't do
         yield from answer.data
-        following = answer.meta.get("next") if isinstance(answer.meta, dict) else None
-        if not following or not isinstance(following, str) or following == "null":
+        if not following or following == "null":
             return
         query["next"] = following
+    raise AnswerLost  # the list has no end
 
 
 def _is_usable(bank: Any) -> bool:

@@ -142,12 +142,23 @@ class TestPayout:
         assert outcome(payout) == ("failed", "20030")
         assert paystack.books()["transfers"] == {}
 
-    def test_to_a_bank_on_a_page_that_cannot_be_read_waits(self, paystack, monkeypatch):
+    @pytest.mark.parametrize(
+        ("is_second", "unreadable"),
+        [
+            (True, {"data": None}),
+            (False, {"meta": {"next": ["cursor"]}}),
+            (True, {"meta": {"next": "again"}}),
+        ],
+    )
+    def test_to_a_bank_on_a_page_that_cannot_be_read_waits(
+        self, paystack, monkeypatch, is_second, unreadable
+    ):
         get = PaystackClient.get
 
         def without_second_page(self, path, *, query=None, **more):
             answer = get(self, path, query=query, **more)
-            return replace(answer, data=None) if query and "next" in query else answer
+            is_page = path == "/bank" and ("next" in query) == is_second
+            return replace(answer, **unreadable) if is_page else answer
 
         monkeypatch.setattr(bank_codes, "PAGE", 20)
         monkeypatch.setattr(PaystackClient, "get", without_second_page)
