@@ -11,7 +11,8 @@ TRIGGERS = (
         "virtual_accounts_unappliedmoney", "state", {"open": ["returned", "credited"], "returned": ["open"]}
     ),
     permanent_rows(
-        "virtual_accounts_unclaimedtransfer", ("bank_reference", "account_number", "amount", "currency")
+        "virtual_accounts_unclaimedtransfer",
+        ("bank_reference", "account_number", "amount", "currency", "provider_account"),
     ),
 )
 

@@ -152,6 +152,13 @@ class UnclaimedTransferAdmin(SuspenseAdmin):
 
     may_decide = MAY_DECIDE
     decisions: ClassVar = {"assign": AssignForm, "write_off": WriteOffForm}
+    groups: ClassVar = {
+        "Transfer": (
+            "amount", "currency", "received_at", "bank_reference", "sender_name", "narration", "extra_members",
+        ),
+        "Paid into": ("account_number", "provider_account", "why"),
+        "Resolution": ("resolution", "resolved_by", "resolved_at"),
+    }  # fmt: skip
     list_display = (
         "sender_name", "amount", "why", "account_number", "bank_reference", "received_at", "resolved_at",
     )  # fmt: skip

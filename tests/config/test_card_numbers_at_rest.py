@@ -472,7 +472,14 @@ NAMES_OF_OURS = {
     # Our account at a provider, from the settings.
     *(
         f"virtual_accounts.{model}.provider_account"
-        for model in ("AccountNumber", "ProviderMessage", "Session", "Transfer", "VirtualAccount")
+        for model in (
+            "AccountNumber",
+            "ProviderMessage",
+            "Session",
+            "Transfer",
+            "UnclaimedTransfer",
+            "VirtualAccount",
+        )
     ),
     "virtual_accounts.ProviderMessage.subject",  # an id of ours, or of a transaction at a provider
     "webhooks.Exam.answers",  # statuses and times

@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from kit.db.card_number_fields import FreeTextField, FreeTextJSONField
 from kit.money.money import money
+from virtual_accounts.models.accounts import LONGEST_PROVIDER_ACCOUNT
 
 
 class UnclaimedTransfer(models.Model):
@@ -30,6 +31,10 @@ class UnclaimedTransfer(models.Model):
     sender_name = FreeTextField(max_length=100)
     narration = FreeTextField(max_length=255, blank=True)
     extra_members = FreeTextJSONField(default=dict, blank=True)
+    # Our account at the provider that took it. Empty: the hosting bank did.
+    provider_account = models.CharField(
+        max_length=LONGEST_PROVIDER_ACCOUNT, blank=True, default="", db_default=""
+    )
     received_at = models.DateTimeField()
     resolution = FreeTextField(max_length=255, blank=True)  # empty while open
     resolved_by = models.CharField(max_length=254, blank=True)

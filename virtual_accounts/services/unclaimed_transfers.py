@@ -38,6 +38,7 @@ def record(notice: Notice, why: UnclaimedTransfer.Why, *, now: datetime) -> Uncl
         sender_name=notice.sender_name,
         narration=notice.narration,
         extra_members=notice.all_members,
+        provider_account=notice.provider_account,
         received_at=now,
     )
     return transfer if insert_if_absent(transfer) else None
@@ -55,6 +56,7 @@ def notice_to(account_number: str, transfer: UnclaimedTransfer) -> Notice:
         sender_account_number=members.pop(SENDER_ACCOUNT, ""),
         sender_bank_code=members.pop(SENDER_BANK, ""),
         narration=transfer.narration,
+        provider_account=transfer.provider_account,
         extra_members=members,
     )
 

@@ -74,7 +74,8 @@ _PARTS = (
     """
     SELECT entry.id, 'unclaimed', unclaimed.id, unclaimed.received_at, bank.id, FALSE
     FROM open_entries entry JOIN virtual_accounts_unclaimedtransfer unclaimed ON unclaimed.id = entry.cause
-        JOIN cash_bankaccount bank ON bank.currency = entry.currency AND {from_hosting_bank}
+        JOIN cash_bankaccount bank ON bank.currency = entry.currency
+            AND unclaimed.provider_account = '' AND {from_hosting_bank}
     WHERE entry.kind = 'suspense_in' AND NOT EXISTS (
         SELECT 1 FROM virtual_accounts_transfer transfer WHERE transfer.bank_reference = unclaimed.bank_reference)
     """,

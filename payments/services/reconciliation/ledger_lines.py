@@ -4,7 +4,7 @@ what acquirers pay of card payments.
 Only what is certain is expected. What has an unknown outcome is expected once it is known.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
@@ -57,8 +57,8 @@ def _expected(account: BankAccount, since: date) -> Iterator[LedgerLine]:
         yield from _returns(first, account)
         yield from _refunds(first, currency, account.pays_out)
     if HOSTING_BANK in account.receives:
-        yield from _transfers(first, currency)
-        yield from _unclaimed_transfers(first, currency)
+        yield from _transfers(first, currency, {""})
+        yield from _unclaimed_transfers(first, currency, {""})
     yield from _top_ups(first, account)
     yield from _journals(first, account)
     for connector in account.receives:
@@ -86,10 +86,8 @@ def _acquired(first: datetime, account: BankAccount, connector: str) -> Iterator
         )
     )
     if not account.is_at_bank:
-        received = Transfer.objects.filter(
-            provider_account__in=addresses, currency=account.currency, received_at__gte=first
-        )
-        yield from _received(TRANSFER, received)
+        yield from _transfers(first, account.currency, addresses)
+        yield from _unclaimed_transfers(first, account.currency, addresses)
 
 
 def own_accounts(currency: str) -> list[BankAccount]:
@@ -197,23 +195,28 @@ def _refunds(first: datetime, currency: str, connectors: list[str]) -> Iterator[
         )
 
 
-def _transfers(first: datetime, currency: str) -> Iterator[LedgerLine]:
-    """Transfers that the hosting bank notified, except those that were unclaimed when their line was matched."""
+def _transfers(first: datetime, currency: str, accounts: Collection[str]) -> Iterator[LedgerLine]:
+    """Transfers that were notified, except those that were unclaimed when their line was matched.
+
+    `accounts`: ours at the provider that took them, or an empty text for the hosting bank.
+    """
     unclaimed = UnclaimedTransfer.objects.filter(bank_reference=OuterRef(OuterRef("bank_reference")))
     matched = MatchedItem.objects.filter(kind=UNCLAIMED, item__in=unclaimed.values("pk"))
     transfers = Transfer.objects.filter(
-        ~Exists(matched), provider_account="", currency=currency, received_at__gte=first
+        ~Exists(matched), provider_account__in=accounts, currency=currency, received_at__gte=first
     )
     yield from _received(TRANSFER, transfers)
 
 
-def _unclaimed_transfers(first: datetime, currency: str) -> Iterator[LedgerLine]:
+def _unclaimed_transfers(first: datetime, currency: str, accounts: Collection[str]) -> Iterator[LedgerLine]:
     """Transfers that no account could accept. A notification that contradicts an earlier one isn't more money.
 
     What was assigned to an account since is a transfer of that account.
     """
     assigned = Transfer.objects.filter(bank_reference=OuterRef("bank_reference"))
-    unclaimed = UnclaimedTransfer.objects.filter(~Exists(assigned), currency=currency, received_at__gte=first)
+    unclaimed = UnclaimedTransfer.objects.filter(
+        ~Exists(assigned), provider_account__in=accounts, currency=currency, received_at__gte=first
+    )
     yield from _received(UNCLAIMED, unclaimed.exclude(why=UnclaimedTransfer.Why.CONFLICT))
 
 

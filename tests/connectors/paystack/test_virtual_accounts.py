@@ -17,7 +17,7 @@ from payments.services.reconciliation import ledger_lines
 from payments.services.transfers import account_provider_calls, virtual_account_payments
 from tests import orders
 from tests.bank_statements import bank_account
-from tests.connectors.paystack.connected import paystack_connected
+from tests.connectors.paystack.connected import INTEGRATION, paystack_connected
 from tests.disputed import declare_moved
 from tests.payers import Payer
 from tests.webhooks.rows import make_endpoint
@@ -31,6 +31,7 @@ from virtual_accounts.models import (
 )
 from virtual_accounts.providers import PROVIDERS
 from virtual_accounts.providers.protocol import AccountProvider
+from virtual_accounts.services import unclaimed_transfers
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -470,6 +471,24 @@ class TestSessions:
         assert UnclaimedTransfer.objects.get().amount == 50_000
         assert not Transaction.objects.exists()
         assert_books_hold()
+
+    def test_money_for_one_that_was_never_stored_stays_money_at_paystack(self, paystack, account, client):
+        paystack.plan("POST /charge: cut")
+        order = orders.transfer_payment(account["id"], expiry_duration=1800, amount=50_000)
+        paystack.api.post("/api/payments", order)
+        [number] = paystack.simulator.integration.tables.sessions
+        receive(paystack, client, number, 50_000)
+        unclaimed, ours = UnclaimedTransfer.objects.get(), f"paystack:{INTEGRATION}"
+        there = bank_account(kind="provider", connector_account=ours, receives=["paystack"])
+        hosting = bank_account(name="hosting", number="1018550902", receives=["hosting_bank"])
+
+        expected = [ledger_lines.expected(each, timezone.localdate()) for each in (there, hosting)]
+
+        assert [[(line.kind, line.id) for line in lines] for lines in expected] == [
+            [("unclaimed", unclaimed.pk)],
+            [],
+        ]
+        assert unclaimed_transfers.notice_to(number, unclaimed).provider_account == ours
 
     def test_money_for_one_that_was_never_stored_is_looked_up_until_it_has_arrived(
         self, paystack, account, client
