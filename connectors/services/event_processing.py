@@ -168,9 +168,9 @@ def _ask_about_transfer(
     event: ProviderEvent, transfer: str, webhooks: ProviderWebhooks, *, now: datetime
 ) -> Verdict:
     """Have the provider asked about a bank transfer to a virtual account of ours, and then wait for its answer."""
-    if not names_virtual_account(event):
-        return Verdict(Result.NOT_OURS, is_final=event.attempts + 1 >= ATTEMPTS_TO_FIND)
     account, session = f"{event.provider}:{webhooks.own_account()}", find_session(event)
+    if session is None and not names_virtual_account(event):
+        return Verdict(Result.NOT_OURS, is_final=event.attempts + 1 >= ATTEMPTS_TO_FIND)
     if session is not None:
         transfer = session.pk.hex  # in the body, it may be masked
     if event.asked_at is None:

@@ -45,13 +45,12 @@ def _find_return(event: ProviderEvent, ids: list[UUID]) -> Subject | None:
 
 
 def names_virtual_account(event: ProviderEvent) -> bool:
-    """Return whether an event names a virtual account of ours, or a session that its provider opened."""
-    accounts = VirtualAccount.objects.filter(pk__in=list(_ids(event.references)))
-    return accounts.exists() or find_session(event) is not None
+    """Return whether an event names a virtual account of ours."""
+    return bool(VirtualAccount.objects.filter(pk__in=list(_ids(event.references))).exists())
 
 
 def find_session(event: ProviderEvent) -> Session | None:
-    """Return the session that an event names, or None."""
+    """Return the session at a provider that an event names, or None."""
     return Session.objects.filter(pk__in=list(_ids(event.references))).first()
 
 
