@@ -10,11 +10,11 @@ from kit.db import clock
 from ledger.invariants import check
 from ledger.models import Account
 from payments.invariants.registry import INVARIANTS
-from payments.models import AccountDeclaration, Holiday, Transaction
+from payments.models import Holiday, Transaction
 from payments.services.reconciliation import breaks
 from payments.services.reconciliation.arrivals import arrived
 from tests.bank_statements import MAPPING, bank_account, csv_statement, import_statement
-from tests.disputed import payment_of
+from tests.disputed import declare_moved, payment_of
 from tests.refunds import refund
 
 pytestmark = pytest.mark.django_db
@@ -234,9 +234,7 @@ class TestStatementsOfAcquirers:
         mapping = MAPPING | {"kind": "Kind", "text": "Kind"}
         (paid,) = pay(api, 50_000)
         bank_account(csv_mapping=mapping, connector_account="former", **OF_ACQUIRER)
-        AccountDeclaration.objects.create(
-            connector="sandbox", former="former", present=paid.account, declared_by="x", declared_at=FRIDAY
-        )
+        declare_moved(paid, former="former", present=paid.account)
 
         import_statement(
             tmp_path,
