@@ -277,10 +277,15 @@ def ask_for_approval(batch: PayoutBatch, needed: Needed, *, actor: Actor, now: d
 def needed_approval(
     batch: PayoutBatch, items: Iterable[PayoutBatchItem], controls: PayoutControls | None
 ) -> Needed:
-    """Return how many other members of the business must approve a batch with these items, and why."""
+    """Return how many other members of the business must approve a batch with these items, and why.
+
+    A member who changed an account is a maker too. So what exempts keys doesn't hold for a key's batch any more.
+    """
     kept = [item for item in items if item.state not in {State.CANCELLED, State.FAILED}]
     asked = [payout_item(item) for item in kept]
-    needed = approvals.needed(controls, asked, maker=maker_of(batch))
+    corrector = next((item.corrected_by_id for item in kept if item.corrected_by_id is not None), None)
+    maker = maker_of(batch) if corrector is None else Maker(user_id=corrector)
+    needed = approvals.needed(controls, asked, maker=maker)
     if needed.approvals or controls is None or not controls.ask_instead:
         return needed
     sums = Counter({batch.currency: sum(item.amount for item in kept)})
@@ -572,7 +577,7 @@ def family_of(batch: PayoutBatch) -> Any:
 
 _REPEATED = (
     "root_reference", "amount", "currency", "name", "account_number", "bank_code", "email", "customer_reference",
-    "beneficiary_id", "narration", "purpose", "metadata",
+    "beneficiary_id", "narration", "purpose", "metadata", "corrected_by_id", "former_account_number",
 )  # fmt: skip
 
 

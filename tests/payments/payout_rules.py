@@ -312,7 +312,8 @@ class PayoutRules(RuleBasedStateMachine):
         is_wanted = controls.approval == "always" or (
             controls.approval == "above" and whole > controls.approval_above["NGN"]
         )
-        is_wanted = is_wanted and (batch.key_id is None or controls.keys_need_approval)
+        is_by_key = batch.key_id is not None and all(item.corrected_by_id is None for item in items)
+        is_wanted = is_wanted and (not is_by_key or controls.keys_need_approval)
         is_over = controls.ask_instead and any(item.state == "over_limit" for item in items)
         if not is_wanted and not is_over:
             return 0

@@ -12,6 +12,7 @@ from merchants.people.audit import Actor
 from payments.models import InvalidState, PayoutControls, PayoutServerQuestion, Transaction
 from payments.services.payouts import beneficiaries
 from payments.services.payouts.controls.approvals import ApprovalChanged, MayNotApprove
+from payments.services.payouts.controls.makers import NO_MAKER
 from payments.services.payouts.controls.server_questions import Answer, Decision
 from payments.services.staff.actions import business_closing
 from payout_batches.models import PayoutBatch, PayoutBatchItem
@@ -19,7 +20,7 @@ from payout_batches.services import batches, checks, corrections, sending, serve
 from tests import orders
 from tests.batches import checked_batch
 from tests.beneficiaries import beneficiary_of, blocked_beneficiary
-from tests.factories import MemberFactory, UserFactory
+from tests.factories import ApiKeyFactory, MemberFactory, UserFactory
 from tests.webhooks.rows import make_endpoint
 from webhooks.models import Delivery
 
@@ -91,6 +92,37 @@ def test_is_not_approved_by_who_changed_an_account_of_it(business, checker):
 
     other = MemberFactory(business=business, role="owner").user
     assert batches.approve_as_member(made.pk, user=other, **acting()).status == "processing"
+
+
+def test_of_an_exempt_key_needs_approval_once_a_member_changed_an_account_of_it(business, checker):
+    controls(business, approval="always", keys_need_approval=False)
+    made = checked_batch(business)
+    PayoutBatch.objects.filter(pk=made.pk).update(key=ApiKeyFactory(business=business))
+    corrections.correct(made.items.first().pk, account_number="0129998887", user=checker, **acting())
+    checks.check_due()
+
+    batches.approve(made.pk, **acting())
+
+    made.refresh_from_db()
+    assert (made.status, made.approval.why) == ("awaiting_approval", "Every payout needs approval")
+    with pytest.raises(MayNotApprove, match="You changed an account of this batch"):
+        batches.approve_as_member(made.pk, user=checker, **acting())
+
+
+def test_retry_is_not_approved_by_who_changed_an_account_of_what_it_repeats(business, checker):
+    controls(business, approval="always")
+    made = checked_batch(business)
+    corrections.correct(made.items.first().pk, account_number="0129998887", user=checker, **acting())
+    checks.check_due()
+    batches.approve(made.pk, **acting())
+    batches.reject(made.pk, reason="Wrong week", user=checker, **acting())
+
+    again = batches.retry(made.pk, maker=NO_MAKER, **acting()).resource
+    checks.check_due()
+    batches.approve(again.pk, **acting())
+
+    with pytest.raises(MayNotApprove, match="You changed an account of this batch"):
+        batches.approve_as_member(again.pk, user=checker, **acting())
 
 
 def test_changed_after_approval_was_asked_for_is_refused(business, checker):
