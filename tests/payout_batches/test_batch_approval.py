@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from merchants.models import AuditEntry
 from merchants.people.audit import Actor
-from payments.models import InvalidState, PayoutControls, PayoutServerQuestion, Transaction
+from payments.models import InvalidState, PayoutApproval, PayoutControls, PayoutServerQuestion, Transaction
 from payments.services.payouts import beneficiaries
+from payments.services.payouts.controls import approvals, payout_freezes
 from payments.services.payouts.controls.approvals import ApprovalChanged, MayNotApprove
 from payments.services.payouts.controls.makers import NO_MAKER
 from payments.services.payouts.controls.server_questions import Answer, Decision
@@ -379,3 +380,18 @@ def test_freeze_lets_it_wait(business):
     made.refresh_from_db()
     assert (made.status, Transaction.objects.count()) == ("processing", 0)
     assert made.waits_for == "The operator has frozen the payouts of this business."
+
+
+def test_approval_asked_for_during_a_freeze_has_all_its_time_afterwards(business, checker):
+    frozen_at = timezone.now() - timedelta(days=5)
+    payout_freezes.freeze(business, reason="Stolen key", actor=Actor(name="staff"), now=frozen_at)
+    made = asked(business)
+    asked_at = frozen_at + timedelta(days=1)
+    PayoutApproval.objects.update(created_at=asked_at, expires_at=asked_at + approvals.LIFETIME)
+
+    lifted_at = timezone.now()
+    payout_freezes.lift(business, reason="Key revoked", actor=Actor(name="staff"), now=lifted_at)
+    sending.send_due()
+
+    assert PayoutApproval.objects.get().expires_at == lifted_at + approvals.LIFETIME
+    assert batches.approve_as_member(made.pk, user=checker, **acting()).status == "processing"

@@ -4,7 +4,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction as database
-from django.db.models import F
+from django.db.models import F, Value
+from django.db.models.functions import Greatest
 from rest_framework import status
 
 from kit.api.errors import Problem
@@ -94,7 +95,7 @@ def _require_frozen(controls: PayoutControls | None) -> tuple[PayoutControls, da
 
 @database.atomic
 def lift(business: Business, *, reason: str, actor: Actor, now: datetime) -> None:
-    """Lift the freeze. Approvals that waited have as much time left as when it began. What wasn't sent yet is due.
+    """Lift the freeze. Approvals have as much time left as when it began, or when they were asked for. Unsent payouts are due.
 
     :raises InvalidState: the payouts aren't frozen, or the business is closed
     """
@@ -103,7 +104,8 @@ def lift(business: Business, *, reason: str, actor: Actor, now: datetime) -> Non
     controls.frozen_at, controls.freeze_reason = None, ""
     controls.save(update_fields=["frozen_at", "freeze_reason"])
     waiting = PayoutApproval.objects.filter(business=business, state=PayoutApproval.State.WAITING)
-    waiting.filter(created_at__lte=frozen_at).update(expires_at=F("expires_at") + (now - frozen_at))
+    since = Greatest("created_at", Value(frozen_at))  # batches are asked about while payouts are frozen, too
+    waiting.update(expires_at=F("expires_at") + (Value(now) - since))
     unsent = Transaction.objects.unanswered().filter(
         business=business, request_type=Transaction.RequestType.PAYOUT
     )
