@@ -163,10 +163,15 @@ def change(
 def delete(beneficiary_id: UUID, *, actor: Actor, now: datetime) -> None:
     """Hide a beneficiary. Its payouts stay, and its reference stays taken.
 
+    A block ends only by `unblock`, which no API key may do. So it isn't deleted with the beneficiary.
+
     :raises InvalidState: staff have blocked it, or it was deleted
+    :raises BeneficiaryBlocked: the business has blocked it
     """
     current = lock(beneficiary_id)
     _require_not_blocked_by_staff(current)
+    if current.is_blocked:
+        raise BeneficiaryBlocked
     save_columns(current, deleted_at=now)
     _record("beneficiary.deleted", current, actor=actor, now=now)
 

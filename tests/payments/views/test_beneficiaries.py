@@ -182,6 +182,19 @@ def test_payout_to_a_blocked_account_is_refused_however_it_is_named(api):
     assert pay(api, "kano").status_code == 201
 
 
+def test_key_does_not_delete_a_blocked_beneficiary(api):
+    """It would lift the block, which only owners and finance may."""
+    saved(api, reference="kano")
+    found = block("kano")
+
+    refused = api.delete(f"{PATH}/kano")
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "beneficiary_blocked")
+    assert pay(api, "kano").json()["code"] == "beneficiary_blocked"
+    beneficiaries.unblock(found.pk, actor=OWNER, now=timezone.now())
+    assert api.delete(f"{PATH}/kano").status_code == 204
+
+
 def test_payout_verifies_again_after_30_days(api, monkeypatch):
     class RenamingBank(SandboxBank):
         def account_name(self, *, account_number, **_):
