@@ -31,6 +31,7 @@ from cash.statement_files.parsed import (
     amount_of,
     own_reference,
 )
+from kit.files import csv_reading
 
 COLUMNS = (
     "date", "amount", "sign", "debit", "credit", "balance", "reference", "text", "counterparty", "kind", "currency",
@@ -40,6 +41,7 @@ OPTIONS = ("date_format", "decimal", "debit_sign", "settled")
 FEE, PAID_OUT = "provider fee", "paid_out"  # kinds of the lines that are added
 SEPARATORS = ",;\t|"
 HEADING_WITHIN = 30  # lines from the beginning of the file
+OPEN_HEADING = "line {}: a quote in the heading isn't closed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,20 +169,27 @@ def _rows(file: BinaryIO, mapping: Mapping[str, str]) -> Iterator[_Row]:
     text = io.StringIO(_decoded(file.read()), newline="")
     wanted = {name: mapping[name].strip().lower() for name in COLUMNS if name in mapping}
     above, separator = _find_heading(text, list(wanted.values()))
-    reader = csv.reader(text, delimiter=separator)
+    rows, number = csv_reading.rows(text, separator=separator), above + 1
+    heading = _heading(rows, above)
+    if not set(heading).issuperset(wanted.values()):
+        raise InvalidFile(OPEN_HEADING.format(above + 1))
+    places = {name: heading.index(title) for name, title in wanted.items()}
     try:
-        heading = [name.strip().lower() for name in next(reader)]
-        if not set(heading).issuperset(wanted.values()):
-            raise InvalidFile(f"line {above + 1}: a quote in the heading isn't closed.")
-        places = {name: heading.index(title) for name, title in wanted.items()}
-        for cells in reader:
+        for below, cells in rows:
+            number = above + below
             if any(cell.strip() for cell in cells):
-                number = above + reader.line_num
                 if len(cells) <= max(places.values()):
                     raise InvalidFile(f"line {number}: it has too few cells.")
                 yield _Row(number, {name: cells[place].strip() for name, place in places.items()})
     except csv.Error as error:
-        raise InvalidFile(f"line {above + reader.line_num}: this is not CSV ({error}).") from None
+        raise InvalidFile(f"line {number + 1}: this is not CSV ({error}).") from None
+
+
+def _heading(rows: Iterator[tuple[int, list[str]]], above: int) -> list[str]:
+    try:
+        return [name.strip().lower() for name in next(rows)[1]]
+    except csv.Error:
+        raise InvalidFile(OPEN_HEADING.format(above + 1)) from None
 
 
 def _decoded(content: bytes) -> str:

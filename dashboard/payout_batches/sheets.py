@@ -21,6 +21,7 @@ from typing import Any
 
 from dashboard.payout_batches.bank_names import find_bank, similar_banks
 from kit import banks
+from kit.files import csv_reading
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.money import figures, money
 from kit.text.display_names import has_control_character, pasted
@@ -311,10 +312,10 @@ def read_text(text: str, *, currency: str, chosen: Chosen = NOTHING_CHOSEN) -> S
     if text.count("\n") > 20 * MOST_ROWS:
         raise UnreadableSheet(TOO_MANY)
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    except csv.Error:
-        raise UnreadableSheet("These rows can't be read. Save the sheet as CSV in UTF-8.") from None
-    return read_cells(rows, currency=currency, chosen=chosen)
+        cells = [row for _, row in csv_reading.rows(io.StringIO(text, newline=""), separator=separator)]
+    except csv.Error as error:
+        raise UnreadableSheet(f"These rows can't be read: {error}.") from None
+    return read_cells(cells, currency=currency, chosen=chosen)
 
 
 TOO_MANY = f"A batch has at most {MOST_ROWS:,} payouts. Split the sheet into several batches."

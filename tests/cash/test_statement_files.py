@@ -105,6 +105,7 @@ class TestCsv:
             ('2026-01-05,"1,50",1001.50,,', "line 2: '1,50' is not an amount"),
             ('2026-01-05,"1,,500.00",2500.00,,', "line 2: '1,,500.00' is not an amount"),
             ("2026-01-05,1.00", "line 2: it has too few cells"),
+            ('2026-01-05,1.00,1001.00,,"FIP\n2026-01-06,2.00,1003.00,,', "line 2: this is not CSV"),
             ("2026-01-05,92233720368547758.08,92233720368547758.08,,", "line 2: the amount is too large"),
             ("2026-01-05,1.00,1001.00,GTB\0,", "line 2: it has a NUL character"),
             ("0001-01-05,1.00,1001.00,,", "it begins before 1990"),

@@ -100,6 +100,15 @@ def test_csv_with_semicolons_bom_and_quotes(browser, ada):
     assert stored() == [('Kano; Dye "Works"', "044", "0690213447", 150_000)]
 
 
+def test_quotation_mark_that_is_not_closed_hides_no_rows(browser, ada):
+    rows = f'{HEAD}Kano Dye Works\t044\t0690213447\t1500\t"Indigo\nBisi Alabi\t058\t0124559810\t1500\t'
+
+    page = post(browser, rows).content.decode()
+
+    assert "These rows can&#x27;t be read: a quotation mark isn&#x27;t closed." in page
+    assert not PayoutBatch.objects.exists()
+
+
 def test_csv_with_30_columns_takes_formulas_as_text(browser, ada):
     head = [
         "Supplier",

@@ -754,6 +754,7 @@ class TestPayoutBatches:
             (HEAD + "Ada;044;0690213447;1.555", "Row 1: the amount '1.555'"),
             ("Name,Bank,Amount\nAda,044,1", "no column for account_number"),
             (HEAD, "no rows"),
+            (HEAD + 'Ada;044;0690213447;1;"Rent\nBisi;058;0124559810;1;', "a quotation mark isn't closed"),
         ],
     )
     def test_guess_nothing_of_a_file(self, sluice, sent, body, said):

@@ -32,6 +32,7 @@ HEADINGS = {
 }
 FIELDS = {words: field for field, headings in HEADINGS.items() for words in headings.split(", ")}
 NEEDED = {"name", "account_number", "bank_code", "amount"}
+END = "\x1eend of the file\x1e"  # after the last row
 SIGNS = {"NGN": "₦", "USD": "$"}  # before an amount
 DECIDED = ("ok", "pending", "success", "cancelled")  # states of payouts of which nothing has to be said
 
@@ -162,9 +163,12 @@ def _rows(content: bytes) -> Iterator[Sequence[str]]:
         raise WrongUsage("The file is not UTF-8. Save the sheet as CSV in UTF-8.") from None
     separator = max("\t;,", key=text.split("\n", 1)[0].count)
     try:
-        yield from (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(row))
+        rows = list(csv.reader(io.StringIO(f"{text}\n{END}", newline=""), delimiter=separator))
     except csv.Error as problem:
         raise WrongUsage(f"The file can't be read as CSV: {problem}.") from None
+    if rows.pop() != [END]:  # it is part of a cell, and so are rows
+        raise WrongUsage("The file can't be read as CSV: a quotation mark isn't closed.")
+    yield from filter(any, rows)
 
 
 def field_of(heading: str) -> str:
