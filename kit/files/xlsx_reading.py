@@ -22,7 +22,9 @@ class NotASpreadsheet(ValueError):
 
 
 def read_rows(file: IO[bytes], *, most_rows: int, most_columns: int) -> list[list[str]]:
-    """Return the rows of the first sheet, at most one more than `most_rows`, without cells beyond `most_columns`.
+    """Return the filled rows of the first sheet, at most one more than `most_rows`, without cells beyond `most_columns`.
+
+    Rows that are only formatted are in the file too. They aren't counted, or they would hide rows below them.
 
     :raises NotASpreadsheet: it can't be read
     """
@@ -31,7 +33,9 @@ def read_rows(file: IO[bytes], *, most_rows: int, most_columns: int) -> list[lis
             strings = _strings(archive) if STRINGS in archive.namelist() else []
             rows: list[list[str]] = []
             for row in _part(archive, SHEET).iter(f"{NAME}row"):
-                rows.append(list(_cells(row, strings, most_columns)))
+                cells = list(_cells(row, strings, most_columns))
+                if any(cell.strip() for cell in cells):
+                    rows.append(cells)
                 if len(rows) > most_rows:
                     break
             return rows

@@ -144,6 +144,21 @@ def test_excel_file_with_many_columns_and_a_formula(browser, ada):
     assert "can&#x27;t be read" in upload(browser, "rows.xlsx", b"PK nonsense").content.decode()
 
 
+def test_blank_rows_of_an_excel_file_hide_no_rows(browser, ada):
+    file = io.BytesIO()
+    with Workbook(file) as book:
+        sheet, shaded = book.add_worksheet(), book.add_format({"bg_color": "yellow"})
+        sheet.write_row(0, 0, ["Name", "Bank", "Account", "Amount"])
+        for place in range(500):
+            sheet.write_row(3 * place + 1, 0, [f"Kano {place}", "044", "0690213447", 1500 + place])
+            sheet.write_blank(3 * place + 2, 0, None, shaded)
+            sheet.write_blank(3 * place + 3, 0, None, shaded)
+
+    upload(browser, "rows.xlsx", file.getvalue())
+
+    assert len(stored()) == 500
+
+
 def test_wrong_cells_are_asked_about_and_corrected_in_place(browser, ada):
     rows = HEAD + "Kano Dye Works\t44\t690213447\t1.500,00\t\nBisi Alabi\tGTBank\t0124559810\t1500\t\n"
     page = post(browser, rows).content.decode()
