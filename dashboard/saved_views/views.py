@@ -24,7 +24,8 @@ def save_view(request: HttpRequest, membership: Membership) -> HttpResponse:
     if listed not in LISTS:
         raise Http404
     if not form.is_valid():
-        messages.error(request, "Enter a name of up to 60 characters for the view.")
+        too_long = form.errors.get("query") and "These filters are too long to be saved."
+        messages.error(request, too_long or "Enter a name of up to 60 characters for the view.")
         return redirect(reverse(LISTS[listed]))
     wanted = form.cleaned_data
     try:

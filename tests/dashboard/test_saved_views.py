@@ -55,7 +55,9 @@ def test_rename_and_delete(browser, ada):
     assert not SavedView.objects.filter(pk=view.pk).exists()
 
 
-@pytest.mark.parametrize("changes", [{"name": ""}, {"name": "x" * 61}, {"query": "x" * 2001}])
+@pytest.mark.parametrize(
+    "changes", [{"name": ""}, {"name": "x" * 61}, {"query": "x" * 2001}, {"query": f"q={'é' * 400}"}]
+)
 def test_invalid_values_save_nothing(browser, ada, changes):
     assert saved(browser, **changes).status_code == 302
     assert not SavedView.objects.exists()
