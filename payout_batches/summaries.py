@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from django.db.models import Count, Sum
 
@@ -11,6 +12,7 @@ from merchants.models import Business
 from payments.models import Transaction
 from payments.rules.fees import Charge, FeeRule, Flow, charge
 from payments.services import fee_rules
+from payments.services.fee_rules import NoPrice
 from payout_batches.models import PayoutBatch, PayoutBatchItem, PayoutBatchItemQuerySet
 from payout_batches.representation import ShownBatch
 
@@ -66,10 +68,16 @@ def available_of(business: Business, currency: str) -> int:
 
 
 def unsent_cost(batch: PayoutBatch, items: Iterable[PayoutBatchItem] | None = None) -> int:
-    """Return the amounts of the items that can still be sent, with their fees and taxes."""
+    """Return the amounts of the items that can still be sent, with their fees and taxes.
+
+    Without a price there are none: each item fails when it is sent.
+    """
     rows = batch.items.unsent().only("amount", "purpose", "state") if items is None else items
     unsent = [(item.amount, item.purpose) for item in rows if item.state not in PayoutBatchItem.ENDED]
-    return sum(amount for amount, _ in unsent) + charge_of(batch.business, batch.currency, unsent).total
+    cost = sum(amount for amount, _ in unsent)
+    with suppress(NoPrice):
+        cost += charge_of(batch.business, batch.currency, unsent).total
+    return cost
 
 
 def charge_of(business: Business, currency: str, items: Iterable[tuple[int, str]]) -> Charge:

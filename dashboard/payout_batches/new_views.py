@@ -43,6 +43,7 @@ from merchants.exports import FileType
 from merchants.models import Business, User
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
+from payments.services.fee_rules import NoPrice
 from payments.services.payouts import beneficiaries
 from payments.services.payouts.controls.makers import Maker
 from payout_batches import summaries
@@ -122,12 +123,15 @@ def _read_so_far(business: Business, sheet: Sheet, currency: str) -> dict[str, A
 
 
 def _cost(business: Business, sheet: Sheet, currency: str) -> dict[str, int] | None:
-    """Return what the rows whose amounts can be read cost, and what is left then; None without such a row."""
+    """Return what the rows whose amounts can be read cost, and what is left then; None without such a row or a price."""
     amounts = [] if sheet.problem else amounts_of(sheet.rows)
     if not amounts:
         return None
+    try:
+        charge = summaries.charge_of(business, currency, amounts)
+    except NoPrice:
+        return None
     total = sum(amount for amount, _ in amounts)
-    charge = summaries.charge_of(business, currency, amounts)
     left = summaries.available_of(business, currency) - total - charge.total
     return {
         "number": len(amounts),
@@ -221,6 +225,9 @@ def _store(
             made = batches.create(business=business, maker=Maker.of_member(user), **acting).resource
         else:
             made = corrections.replace(edited.pk, user=user, **acting).resource
+    except NoPrice as refusal:
+        form.add_error(None, refusal.message)
+        return None
     except ValidationError as refusal:
         found = _cell_errors(refusal.detail, sheet)
         context |= _wrong(found)

@@ -28,6 +28,7 @@ from merchants.exports import FileType
 from merchants.models import User
 from merchants.people.request_actors import person_acting
 from merchants.people.roles import Permission
+from payments.services.fee_rules import NoPrice
 from payments.services.payouts.controls.makers import Maker
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch, PayoutBatchItem
@@ -212,6 +213,9 @@ def retry(request: HttpRequest, membership: Membership, batch_id: UUID) -> HttpR
         made: IdempotentResult[PayoutBatch] = batches.retry(
             batch.pk, maker=maker, actor=person_acting(request), now=clock.now()
         )
+    except NoPrice as refusal:
+        messages.error(request, refusal.message)
+        return redirect("dashboard-batch", batch.pk)
     except Problem as refusal:
         messages.error(request, str(refusal.detail))
         return redirect("dashboard-batch", batch.pk)

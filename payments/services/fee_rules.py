@@ -31,7 +31,8 @@ class NoPrice(ValidationError):
     """The flow isn't offered in the currency. Nothing was stored."""
 
     def __init__(self, currency: str) -> None:
-        super().__init__({"currency": error(f"This isn't offered in {currency}.", "no_price")})
+        self.message = f"This isn't offered in {currency}."
+        super().__init__({"currency": error(self.message, "no_price")})
 
 
 def snapshot(business: Business, flow: Flow, currency: str, *, purpose: str = "") -> Snapshot:

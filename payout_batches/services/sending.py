@@ -34,6 +34,7 @@ from merchants.models import Business
 from payments.fingerprints import generated_fingerprint
 from payments.models import PayoutServerQuestion, Transaction
 from payments.rails.protocol import PayoutBank, RailAnswer
+from payments.services.fee_rules import NoPrice
 from payments.services.payouts import payouts
 from payments.services.payouts.beneficiaries import BeneficiaryBlocked
 from payments.services.payouts.controls import approvals
@@ -219,6 +220,8 @@ def _accept(item: PayoutBatchItem, *, now: datetime) -> Transaction | None:
         _hold(item.batch_id, TOO_LOW, now=now)
     except (BeneficiaryBlocked, PayoutLimitReached) as refusal:
         _fail(item, str(refusal.detail))
+    except NoPrice as refusal:
+        _fail(item, refusal.message)
     except ValidationError as refusal:
         _fail(item, f"Refused: {refusal.default_detail}")
     except (RailUnavailable, Problem) as refusal:

@@ -18,13 +18,15 @@ from kit.time.timestamps import timestamp
 from ledger.invariants import check
 from merchants.models import AuditEntry
 from payments.invariants.registry import INVARIANTS
-from payments.models import PayoutControls, Transaction
+from payments.models import PayoutControls, Tariff, Transaction
+from payments.rules.fees import Flow
 from payments.rules.sandbox_triggers import (
     LOST_ANSWER_ACCOUNT,
     OTHER_NAME_ACCOUNT,
     SILENT_ACCOUNT,
     UNKNOWN_ACCOUNT,
 )
+from payments.services import fee_rules
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch, PayoutBatchItem
 from payout_batches.services import batches, checks, sandbox, sending
@@ -732,6 +734,20 @@ def test_shows_who_is_new_and_what_changed_since_last_time(browser, ada):
     assert "1 account you haven" in page
     assert page.count("· New<") == 1
     assert "Now NGN 600.00 less · 1 account added · 1 left out · 2 with another amount" in page
+
+
+def test_pages_open_although_payouts_have_no_price(browser, ada):
+    waits = checked_batch(ada.business)
+    failed = checked_batch(ada.business)
+    failed.items.update(state="failed", problem="The bank is not listed any more.")
+    withdrawn = Tariff(business=ada.business, flow=Flow.PAYOUT, currency="NGN", is_offered=False)
+    fee_rules.agree(withdrawn, actor=ACTOR, now=timezone.now())
+
+    assert "This isn&#x27;t offered in NGN." in post(browser, ROWS).content.decode()
+    assert browser.get(page_of(waits)).status_code == 200
+    retried = browser.post(f"{page_of(failed)}retry/", follow=True).content.decode()
+    assert "This isn&#x27;t offered in NGN." in retried
+    assert PayoutBatch.objects.count() == 2
 
 
 def test_failed_ones_are_retried_from_the_page(browser, ada):

@@ -14,10 +14,12 @@ from payments.invariants.registry import INVARIANTS
 from payments.models import Beneficiary, PayoutControls, ReservedReference, Tariff, Transaction
 from payments.rails.protocol import AnswerLost
 from payments.rails.sandbox import SandboxBank
+from payments.rules.fees import Flow
 from payments.services import fee_rules
+from payments.services.payouts.controls.server_questions import Answer, Decision
 from payments.services.rails import requery
 from payout_batches.models import PayoutBatch, PayoutBatchItem, WorkLease
-from payout_batches.services import checks, sending
+from payout_batches.services import checks, sending, server_answers
 from tests import orders
 from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory
@@ -451,6 +453,32 @@ def test_checks_go_on_where_another_process_stopped(api, monkeypatch):
     checks.check_due()
     assert len(asked) == 7
     assert look(api, reference)["counts"] == {"ok": 6, "unverified": 1}
+
+
+@pytest.mark.parametrize("server_url", ["", "http://127.0.0.1:9/ask"])
+def test_price_that_ends_meanwhile_stops_neither_the_batch_nor_those_of_others(
+    api, other_api, ada, events, *, server_url, monkeypatch
+):
+    monkeypatch.setattr(
+        server_answers.server_questions,
+        "ask",
+        lambda found: [Answer(each.id, Decision.APPROVE, "") for each in found],
+    )
+    PayoutControls.objects.create(business=ada.business, server_url=server_url)
+    for caller in (api, other_api):
+        checked(caller, reference="wk48")
+        assert approve(caller, "wk48").status_code == 200
+    withdrawn = Tariff(business=ada.business, flow=Flow.PAYOUT, currency="NGN", is_offered=False)
+    fee_rules.agree(withdrawn, actor=STAFF, now=timezone.now())
+
+    sending.send_due()
+
+    ended = look(api, "wk48")
+    assert (ended["status"], ended["counts"], ended["missing"]) == ("completed", {"failed": 3}, 0)
+    assert api.get(PATH).json()["data"] == [ended]
+    assert look(other_api, "wk48")["counts"] == {"success": 3}
+    completed = [each["data"] for each in events() if each["event"] == "payout_batch.completed"]
+    assert [each["counts"] for each in completed] == [{"failed": 3}]
 
 
 def test_batches_of_others_are_missing(api, other_api):
