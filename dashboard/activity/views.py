@@ -21,7 +21,7 @@ from kit.files.tables import Column, Table
 from merchants.exports import FileType
 from merchants.models import AuditEntry, Business
 from merchants.people.audit_roles import role_of
-from merchants.people.audit_values import shown
+from merchants.people.audit_values import shown, with_money
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +90,6 @@ COLUMNS: list[Column[AuditEntry]] = [
     Column("action", lambda entry: entry.action),
     Column("target", lambda entry: entry.target),
     Column("from", lambda entry: entry.address),
-    Column("before", lambda entry: shown(entry.before)),
-    Column("after", lambda entry: shown(entry.after)),
+    Column("before", lambda entry: shown(with_money(entry.before))),
+    Column("after", lambda entry: shown(with_money(entry.after))),
 ]

@@ -180,6 +180,21 @@ class TestPage:
 
         assert "NGN 2,500.50" in page(browser)
 
+    def test_formats_amounts_by_currency(self, browser, ada):
+        limits = {"per_day": {"NGN": 50_000_000, "USD": 1_000}, "number_per_day": 7}
+        record_entry(ada.business, "payout_controls.changed", before={"per_day": {}}, after=limits)
+        terms = {"currency": "NGN", "negative_limit": 250_000, "reserve_days": 30}
+        record_entry(ada.business, "risk_terms.agreed", target="NGN", after=terms)
+
+        shown = page(browser)
+        exported = b"".join(browser.get("/dashboard/activity/export.csv").streaming_content).decode()
+
+        for text in (shown, exported):
+            assert "NGN 500,000.00, USD 10.00" in text
+            assert "NGN 2,500.00" in text
+            assert "50000000" not in text
+            assert "250000" not in text
+
     def test_shows_nothing_of_other_businesses(self, other_browser, ada):
         record_entry(ada.business)
 
