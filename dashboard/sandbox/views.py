@@ -45,6 +45,8 @@ ADVANCED = {
     Advanced.APPROVAL: "The time for approval is over.",
     Advanced.SERVER: "Your server was asked.",
     Advanced.RETURN: "The bank returned the payout.",
+    Advanced.DISPUTE: "The dispute was advanced.",
+    Advanced.WATCH: "The acquirer was queried again.",
 }
 
 

@@ -8,11 +8,13 @@ import pytest
 from django.utils import timezone
 
 from dashboard.sandbox import history
+from dashboard.sandbox.views import ADVANCED
 from kit.money.money import money
 from merchants.api.request_log import request_log
 from merchants.models import ApiKey, ApiRequest, AuditEntry
 from payments.models import Challenge, SettlementBatch, Transaction
 from payments.sandbox.scenarios import find, scenarios
+from payments.services.sandbox.sandbox_clock import Advanced
 from tests import orders
 from tests.dashboard.people import signed_in
 from tests.dashboard.test_page_cost import PAGE
@@ -312,6 +314,14 @@ class TestExpiry:
         done.refresh_from_db()
         assert "This payment is not waiting for anything that can be advanced." in answer.content.decode()
         assert done.status == "success"
+
+    def test_says_of_each_event_what_happened(self, browser, api):
+        payment = api.post("/api/payments", orders.card_payment(amount=20_077)).json()
+
+        answers = [browser.post(f"{SANDBOX}expire/{payment['id']}/", follow=True) for _ in range(2)]
+
+        assert all("The dispute was advanced." in each.content.decode() for each in answers)
+        assert set(ADVANCED) == set(Advanced)
 
 
 class TestRetry:
