@@ -212,10 +212,12 @@ class PayoutRules(RuleBasedStateMachine):
         is_frozen = self.controls().frozen_at is not None
         has_granted = PayoutApprovalGrant.objects.filter(approval__transaction=payout, user=user).exists()
         is_expired = payout.approval.expires_at <= self.clock
+        has_corrected = PayoutBatchItem.objects.filter(payout=payout, corrected_by=user).exists()
         accepted = self.refusable(
             lambda: waiting_payouts.approve(payout.pk, user=user, actor=STAFF, now=self.tick())
         )
-        assert accepted == (who != "viewer" and not (is_frozen or has_granted or is_expired))
+        is_refused = is_frozen or has_granted or is_expired or has_corrected
+        assert accepted == (who != "viewer" and not is_refused)
 
     @precondition(lambda self: self.waiting_payouts().exists())
     @rule(which=ANY, is_rejected=st.booleans())

@@ -11,7 +11,7 @@ from merchants.models import AuditEntry
 from merchants.people.audit import Actor
 from payments.models import InvalidState, PayoutApproval, PayoutControls, PayoutServerQuestion, Transaction
 from payments.services.payouts import beneficiaries
-from payments.services.payouts.controls import approvals, payout_freezes
+from payments.services.payouts.controls import approvals, payout_freezes, waiting_payouts
 from payments.services.payouts.controls.approvals import ApprovalChanged, MayNotApprove
 from payments.services.payouts.controls.makers import NO_MAKER
 from payments.services.payouts.controls.server_questions import Answer, Decision
@@ -124,6 +124,22 @@ def test_retry_is_not_approved_by_who_changed_an_account_of_what_it_repeats(busi
 
     with pytest.raises(MayNotApprove, match="You changed an account of this batch"):
         batches.approve_as_member(again.pk, user=checker, **acting())
+
+
+def test_payout_over_a_limit_is_not_approved_by_who_changed_its_account(business, checker):
+    made = checked_batch(business, orders.batch_item(0))
+    corrections.correct(made.items.get().pk, account_number="0129998887", user=checker, **acting())
+    checks.check_due()
+    batches.approve(made.pk, **acting())
+    controls(business, per_payout={"NGN": 100}, ask_instead=True)
+
+    sending.send_due()
+
+    payout = Transaction.objects.get(awaiting=Transaction.Awaiting.APPROVAL)
+    with pytest.raises(MayNotApprove, match="You made this payout"):
+        waiting_payouts.approve(payout.pk, user=checker, **acting())
+    other = MemberFactory(business=business, role="owner").user
+    assert waiting_payouts.approve(payout.pk, user=other, **acting()).status == "success"
 
 
 def test_changed_after_approval_was_asked_for_is_refused(business, checker):
