@@ -259,7 +259,9 @@ def _start(item: PayoutBatchItem, *, now: datetime) -> Transaction | None:
     update_if_unchanged(locked, ("payout", "state", "problem"), still=("state", unsent))
     if (batch.held_since is not None and not is_over) or batch.waits_for:
         changes = {} if is_over else {"held_since": None}
-        PayoutBatch.objects.filter(pk=batch.pk).update(waits_for="", **changes)
+        waited = PayoutBatch.objects.filter(pk=batch.pk)
+        # After the commit: who locks the batch, such as a cancellation, then locks its items.
+        database.on_commit(partial(waited.update, waits_for="", **changes))
     return intent.resource
 
 

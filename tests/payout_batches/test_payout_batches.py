@@ -2,11 +2,14 @@
 
 import json
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 from django.core import mail
+from django.db import connection, connections
 from django.utils import timezone
 
 from ledger.invariants import check
@@ -16,6 +19,7 @@ from payments.rails.protocol import AnswerLost
 from payments.rails.sandbox import SandboxBank
 from payments.rules.fees import Flow
 from payments.services import fee_rules
+from payments.services.payouts import payouts
 from payments.services.payouts.controls.server_questions import Answer, Decision
 from payments.services.rails import requery
 from payout_batches.models import PayoutBatch, PayoutBatchItem, WorkLease
@@ -411,6 +415,33 @@ def test_process_that_dies_after_accepting_pays_once(api, monkeypatch):
     assert look(api, reference)["counts"] == {"success": 3}
     assert Transaction.objects.count() == 3
     assert violations() == []
+
+
+@pytest.mark.long
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+def test_cancel_while_a_payout_is_stored_that_waited(api, monkeypatch):
+    """Fails as a deadlock if the batch is changed in the transaction that holds its item."""
+    reference = checked(api)
+    approve(api, reference)
+    PayoutBatch.objects.update(waits_for="The bank is unavailable.")
+    accept, answers = payouts.accept, []
+    with ThreadPoolExecutor(1) as pool:
+
+        def accept_slowly(**order):
+            accepted = accept(**order)
+            if not answers:
+                answers.append(pool.submit(lambda: api.post(f"{PATH}/{reference}/cancel").status_code))
+                time.sleep(0.5)  # the cancellation waits for the item now
+            return accepted
+
+        monkeypatch.setattr(payouts, "accept", accept_slowly)
+        sending.send_due()
+        assert answers[0].result() == 200
+        pool.submit(connections.close_all).result()
+
+    assert sorted(statuses(api, reference)) == ["cancelled", "cancelled", "success"]
+    assert look(api, reference)["status"] == "cancelled"
 
 
 def test_rail_that_is_unavailable_lets_the_batch_wait(api, monkeypatch, settings):
