@@ -138,17 +138,34 @@ def _verdict(given: str, by_bank: str | None) -> tuple[PayoutBatchItem.State, st
 
 @database.atomic
 def finish_checks(batch_id: UUID, *, now: datetime) -> None:
-    """Find duplicates and what is over a limit once all accounts are checked, and say what the batch needs."""
+    """End the checks of a batch once all its accounts are checked."""
     batch = lock(batch_id)
     if batch.status != Status.CHECKING or batch.items.filter(state=State.CHECKING).exists():
         return
+    batch.checked_at = now
+    batch.save(update_fields=["checked_at"])
+    compare_items(batch, now=now)
+
+
+def compare_items(batch: PayoutBatch, *, now: datetime) -> None:
+    """Find duplicates and what is over a limit in a locked batch, and say what it needs."""
     items = list(batch.items.unsent().order_by("position"))
-    changed = _duplicates(items, seen=_paid(batch, items, now=now))
+    changed = _reset(items)
+    changed += _duplicates(items, seen=_paid(batch, items, now=now))
     changed += _over_limit(items, over_limits(batch, items, now=now))
     PayoutBatchItem.objects.bulk_update(set(changed), ["state", "duplicate_of", "problem"])
     batch.status = Status.NEEDS_CORRECTION if batch.items.undecided().exists() else Status.READY
-    batch.checked_at = now
-    batch.save(update_fields=["status", "checked_at"])
+    batch.save(update_fields=["status"])
+
+
+def _reset(items: list[PayoutBatchItem]) -> list[PayoutBatchItem]:
+    """Undo and return what an earlier comparison found, unless it was accepted: the other items may have changed."""
+    found = [item for item in items if item.accepted_at is None and item.state != State.OK]
+    for item in found:
+        if item.state in {State.DUPLICATE, State.OVER_LIMIT}:
+            item.state = _verdict(item.name, item.account_name)[0] if item.account_name else State.UNVERIFIED
+        item.duplicate_of, item.problem = "", _PROBLEMS.get(State(item.state), "")
+    return found
 
 
 Key = tuple[str, str, int]  # bank, account and amount
@@ -186,11 +203,11 @@ def _over_limit(items: list[PayoutBatchItem], found: dict[str, str]) -> list[Pay
     """Mark and return the items that are over a limit. What else was found of an item stays, and both are said."""
     marked = []
     for item in items:
-        if item.accepted_at is not None or (item.state != State.OVER_LIMIT and item.reference not in found):
+        problem = found.get(item.reference)
+        if item.accepted_at is not None or problem is None:
             continue
-        problem = found.get(item.reference, "")
-        if item.state in {State.OK, State.OVER_LIMIT}:
-            item.state, item.problem = State.OVER_LIMIT if problem else State.OK, problem
+        if item.state == State.OK:
+            item.state, item.problem = State.OVER_LIMIT, problem
         elif problem not in item.problem:
             item.problem = f"{item.problem} {problem}"[:255]
         marked.append(item)

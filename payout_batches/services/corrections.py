@@ -25,6 +25,7 @@ from payout_batches.services.batches import (
     record,
     reprice,
 )
+from payout_batches.services.checks import compare_items
 
 Status, State = PayoutBatch.Status, PayoutBatchItem.State
 OPEN = {Status.CHECKING, Status.NEEDS_CORRECTION, Status.READY}
@@ -79,7 +80,8 @@ def remove(item_id: UUID, *, actor: Actor, now: datetime) -> None:
     reprice(batch)
     record("payout_batch.item_removed", batch, after={"item": item.reference}, actor=actor, now=now)
     if batch.items.unsent().exists():
-        _update_status(batch)
+        if batch.status != Status.CHECKING:
+            compare_items(batch, now=now)  # what was found of the others beside this one
     else:
         batch.cancelled_by, batch.cancelled_at = actor.name, now
         batch.save(update_fields=["cancelled_by", "cancelled_at"])

@@ -23,7 +23,7 @@ from payments.services.payouts import payouts
 from payments.services.payouts.controls.server_questions import Answer, Decision
 from payments.services.rails import requery
 from payout_batches.models import PayoutBatch, PayoutBatchItem, WorkLease
-from payout_batches.services import checks, sending, server_answers
+from payout_batches.services import checks, corrections, sending, server_answers
 from tests import orders
 from tests.beneficiaries import beneficiary_of, blocked_beneficiary
 from tests.factories import MemberFactory
@@ -211,6 +211,26 @@ def test_every_finding_needs_a_reason(api, ada):
     assert approve(api, reference, accept=reasons).json()["status"] == "processing"
     sending.send_due()
     assert look(api, reference)["counts"] == {"success": 6}
+
+
+@pytest.mark.parametrize("how", ["corrected", "removed"])
+def test_duplicate_is_none_once_the_other_row_is_another(api, ada, how):
+    rows = [to_account("0123456781"), to_account("0123456781", 1), to_account("0123456781", 2)]
+    batch = PayoutBatch.objects.get(reference=checked(api, *rows))
+    first, second, third = batch.items.order_by("position")
+    assert [first.state, second.state, third.state] == ["ok", "duplicate", "duplicate"]
+
+    if how == "removed":
+        corrections.remove(first.pk, actor=STAFF, now=timezone.now())
+    else:
+        user = MemberFactory(business=ada.business).user
+        corrections.correct(first.pk, account_number="0129998887", user=user, actor=STAFF, now=timezone.now())
+        checks.check_due()
+
+    second.refresh_from_db()
+    third.refresh_from_db()
+    assert (second.state, second.duplicate_of, second.problem) == ("ok", "", "")
+    assert (third.state, third.duplicate_of) == ("duplicate", second.reference)
 
 
 def test_waits_until_its_time(api):
