@@ -51,7 +51,7 @@ from payments.services.rails.rail_choices import configured_bank_for
 from payments.services.refunds.refund_cover import InsufficientFunds
 from payout_batches import summaries
 from payout_batches.models import PayoutBatch, PayoutBatchItem
-from payout_batches.services import events, notices
+from payout_batches.services import duplicates, events, notices
 
 Status, State = PayoutBatch.Status, PayoutBatchItem.State
 LATEST_RUN = timedelta(days=30)
@@ -225,7 +225,6 @@ def _replayed(
     return IdempotentResult(existing, is_replay=True)
 
 
-@database.atomic
 def approve(
     batch_id: UUID,
     *,
@@ -242,12 +241,33 @@ def approve(
     :raises InvalidFields: `accept` names what needs no decision
     :raises InsufficientFunds: the balance is too low, and it may not be paid as far as that goes
     """
+    _find_duplicates(batch_id, now=now)  # committed for itself: they stay found if the approval is refused
+    return _approve(batch_id, accept=accept or {}, as_far_as_balance=as_far_as_balance, actor=actor, now=now)
+
+
+@database.atomic
+def _find_duplicates(batch_id: UUID, *, now: datetime) -> None:
+    """Find what was paid since the checks: another batch may have had the same rows."""
+    batch = lock(batch_id)
+    if batch.status != Status.READY:
+        return
+    marked = duplicates.mark(batch, list(batch.items.unsent().order_by("position")), now=now)
+    PayoutBatchItem.objects.bulk_update(marked, ["state", "duplicate_of", "problem"])
+    for status in (Status.CHECKING, Status.NEEDS_CORRECTION) if marked else ():  # only checks lead there
+        batch.status = status
+        batch.save(update_fields=["status"])
+
+
+@database.atomic
+def _approve(
+    batch_id: UUID, *, accept: Mapping[str, str], as_far_as_balance: bool, actor: Actor, now: datetime
+) -> IdempotentResult[PayoutBatch]:
     batch = lock(batch_id)
     if batch.status in {Status.AWAITING_APPROVAL, Status.SCHEDULED, Status.PROCESSING, Status.COMPLETED}:
         return IdempotentResult(batch, is_replay=True)
     if batch.status not in {Status.READY, Status.NEEDS_CORRECTION}:
         raise InvalidState(f"Only a checked batch can be approved. This one is {batch.status}.")
-    accept_items(batch, accept or {}, actor=actor, now=now)
+    accept_items(batch, accept, actor=actor, now=now)
     undecided = list(batch.items.undecided().order_by("position").values_list("reference", flat=True)[:20])
     if undecided:
         raise InvalidState(f"These payouts need a decision: {', '.join(undecided)}.")

@@ -19,20 +19,18 @@ from django.db import transaction as database
 from kit import banks
 from kit.connectors.connectors import RailUnavailable
 from kit.db.clock import database_now
-from kit.time.time_ordered_ids import earliest_id
 from merchants.models import Business
-from payments.models import Transaction
 from payments.rails.protocol import AnswerLost, PayoutBank
 from payments.rules.name_matching import names_match
 from payments.services.rails.rail_choices import bank_for
 from payout_batches.models import PayoutBatch, PayoutBatchItem, WorkLease
+from payout_batches.services import duplicates
 from payout_batches.services.batches import lock
 from payout_batches.services.limit_checks import over_limits
 
 Status, State = PayoutBatch.Status, PayoutBatchItem.State
 AT_ONCE = 5  # name enquiries per connector
 RUN_TIME = 5.0  # seconds that a run starts enquiries
-PAID_WITHIN = timedelta(hours=24)  # of duplicates
 MARGIN = timedelta(seconds=15)  # of a lease, beyond the longest call
 
 log = structlog.get_logger("sluice.payout_batches")
@@ -151,7 +149,7 @@ def compare_items(batch: PayoutBatch, *, now: datetime) -> None:
     """Find duplicates and what is over a limit in a locked batch, and say what it needs."""
     items = list(batch.items.unsent().order_by("position"))
     changed = _reset(items)
-    changed += _duplicates(items, seen=_paid(batch, items, now=now))
+    changed += duplicates.mark(batch, items, now=now)
     changed += _over_limit(items, over_limits(batch, items, now=now))
     PayoutBatchItem.objects.bulk_update(set(changed), ["state", "duplicate_of", "problem"])
     batch.status = Status.NEEDS_CORRECTION if batch.items.undecided().exists() else Status.READY
@@ -166,37 +164,6 @@ def _reset(items: list[PayoutBatchItem]) -> list[PayoutBatchItem]:
             item.state = _verdict(item.name, item.account_name)[0] if item.account_name else State.UNVERIFIED
         item.duplicate_of, item.problem = "", _PROBLEMS.get(State(item.state), "")
     return found
-
-
-Key = tuple[str, str, int]  # bank, account and amount
-
-
-def _key(row: PayoutBatchItem | Transaction) -> Key:
-    return row.bank_code, row.account_number, row.amount
-
-
-def _paid(batch: PayoutBatch, items: list[PayoutBatchItem], *, now: datetime) -> dict[Key, str]:
-    """Return the references of payouts to these accounts within 24 hours that have not failed."""
-    payouts = Transaction.objects.of(batch.business).filter(
-        account_number__in={item.account_number for item in items},
-        id__gte=earliest_id(now - PAID_WITHIN),
-        request_type=Transaction.RequestType.PAYOUT,
-    )
-    rows = payouts.exclude(status=Transaction.Status.FAILED).order_by("id")
-    return {_key(row): row.reference for row in rows}
-
-
-def _duplicates(items: list[PayoutBatchItem], *, seen: dict[Key, str]) -> list[PayoutBatchItem]:
-    """Mark and return the items with the account and amount of an earlier one, or of a payout in `seen`."""
-    marked = []
-    for item in items:
-        of = seen.setdefault(_key(item), item.reference)
-        decided = item.accepted_at is not None or item.state == State.UNKNOWN_ACCOUNT
-        if of != item.reference and not decided:
-            item.state, item.duplicate_of = State.DUPLICATE, of
-            item.problem = f"{of} has the same account and amount."
-            marked.append(item)
-    return marked
 
 
 def _over_limit(items: list[PayoutBatchItem], found: dict[str, str]) -> list[PayoutBatchItem]:

@@ -81,6 +81,7 @@ def remove(item_id: UUID, *, actor: Actor, now: datetime) -> None:
     record("payout_batch.item_removed", batch, after={"item": item.reference}, actor=actor, now=now)
     if batch.items.unsent().exists():
         if batch.status != Status.CHECKING:
+            _set(batch, Status.CHECKING)
             compare_items(batch, now=now)  # what was found of the others beside this one
     else:
         batch.cancelled_by, batch.cancelled_at = actor.name, now

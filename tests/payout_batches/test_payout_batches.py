@@ -233,6 +233,37 @@ def test_duplicate_is_none_once_the_other_row_is_another(api, ada, how):
     assert (third.state, third.duplicate_of) == ("duplicate", second.reference)
 
 
+def test_ready_batch_of_which_a_row_is_removed_finds_what_was_paid_since(api):
+    batch = PayoutBatch.objects.get(
+        reference=checked(api, to_account("0123456781"), to_account("0123456782", 1))
+    )
+    first, second = batch.items.order_by("position")
+    customer = {"name": "Ada", "account_number": "0123456782", "bank_code": "058"}
+    paid = api.post("/api/payments", orders.payout(amount=second.amount, customer=customer)).json()
+
+    corrections.remove(first.pk, actor=STAFF, now=timezone.now())
+
+    second.refresh_from_db()
+    batch.refresh_from_db()
+    assert (batch.status, second.duplicate_of) == ("needs_correction", paid["reference"])
+
+
+def test_of_two_equal_batches_the_second_needs_a_decision_once_the_first_is_paid(api):
+    for name in ("monday", "again"):
+        checked(api, to_account("0123456781", reference=f"{name}-1"), reference=name)
+    assert approve(api, "monday").status_code == 200
+    sending.send_due()
+
+    refused = approve(api, "again")
+
+    assert (refused.status_code, refused.json()["detail"]) == (409, "These payouts need a decision: again-1.")
+    (item,) = api.get(f"{PATH}/again/payouts").json()["data"]
+    assert (look(api, "again")["status"], item["duplicate_of"]) == ("needs_correction", "monday-1")
+    assert approve(api, "again", accept={"again-1": "Two invoices"}).status_code == 200
+    sending.send_due()
+    assert statuses(api, "again") == ["success"]
+
+
 def test_waits_until_its_time(api):
     run_at = (timezone.now() + timedelta(days=2)).isoformat()
     reference = checked(api, run_at=run_at)
