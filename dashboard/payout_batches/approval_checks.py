@@ -122,9 +122,12 @@ def _why(finding: Finding, items: Sequence[PayoutBatchItem]) -> str:
         return f"Never paid before: {', '.join(item.name for item in items)}."
     if finding == CORRECTED:
         return " ".join(_corrected(item) for item in items)
-    return " ".join(
-        f"{item.name}: {_problem(item)} {item.accepted_by}: “{item.accepted_reason}”." for item in items
-    )
+    return " ".join(f"{item.name}: {_problem(item)}{_accepted(item)}" for item in items)
+
+
+def _accepted(item: PayoutBatchItem) -> str:
+    """Return who has accepted what was found, and why; an empty string if it was found after that."""
+    return f" {item.accepted_by}: “{item.accepted_reason}”." if item.accepted_at is not None else ""
 
 
 def _corrected(item: PayoutBatchItem) -> str:

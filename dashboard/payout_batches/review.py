@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from merchants.models import User
 from payments.models import PayoutControls
 from payout_batches import comparisons
 from payout_batches.models import PayoutBatch, PayoutBatchItem
-from payout_batches.services import batches, limit_checks
+from payout_batches.services import batches, duplicates, limit_checks
 
 STEPS = ("Add", "Review", "Approve", "Send")
 SHOWN_DECISIONS, SHOWN_ROWS = 20, 200
@@ -48,14 +49,18 @@ def context(
     }
     if batch.approval is not None:
         approvers = list(batches.approvers(batch))
-        rows = approval_checks.rows(paid, new_accounts, compared)
+        may_approve = user in [each.user for each in approvers]
+        as_of_now = [copy(item) for item in paid]
+        if may_approve:  # more may have been paid since the checks
+            duplicates.mark(batch, as_of_now, now=now)
+        rows = approval_checks.rows(as_of_now, new_accounts, compared)
         return found | {
             "checks": approval_checks.checks(batch, rows, compared),
             "rows": rows[:SHOWN_ROWS],
             "approvals_needed": batch.approval.needed,
             "why_approval": batch.approval.why,
             "approvers": approvers,
-            "why_not": "" if user in [each.user for each in approvers] else batches.why_not(batch, user),
+            "why_not": "" if may_approve else batches.why_not(batch, user),
             "grants": list(batch.approval.grants.select_related("user").order_by("at")),
         }
     controls = PayoutControls.objects.filter(business=batch.business_id).first()

@@ -978,6 +978,19 @@ def test_checker_sees_findings_flags_and_changes(browser, ada):
     assert "You made" not in shown
 
 
+def test_checker_sees_duplicates_of_what_was_paid_since_the_checks(browser, ada):
+    first, second = (waiting_batch(ada.business, orders.batch_item(0)) for _ in range(2))
+    other = MemberFactory(business=ada.business, role="finance")
+    batches.approve_as_member(first.pk, user=other.user, actor=ACTOR, now=timezone.now())
+    sending.send_due()
+
+    page = signed_in(other.user, client=Client()).get(page_of(second)).content.decode()
+
+    assert "1 possible duplicate" in page
+    assert f"{first.items.get().reference} has the same account and amount." in page
+    assert second.items.get().state == "ok"
+
+
 def test_checker_sees_the_former_number_of_a_corrected_account(browser, ada):
     PayoutControls.objects.create(business=ada.business, approval="always")
     checker = MemberFactory(business=ada.business, role="finance").user
