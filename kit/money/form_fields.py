@@ -25,7 +25,7 @@ class ReferenceField(PastedField, forms.RegexField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
-            regex=rf"(?:{REFERENCE})\Z",
+            regex=rf"\A(?:{REFERENCE})\Z",
             error_messages={"invalid": "Use 1 to 100 letters, digits, and . _ : - (but not . or .. alone)."},
             **options,
         )
@@ -36,7 +36,7 @@ class AccountNumberField(PastedField, forms.RegexField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
-            regex=rf"{banks.ACCOUNT_NUMBER.pattern}\Z",
+            regex=rf"\A{banks.ACCOUNT_NUMBER.pattern}\Z",
             widget=forms.TextInput(attrs={"inputmode": "numeric", "maxlength": 10}),
             error_messages={"invalid": "Enter exactly 10 digits."},
             **options,

@@ -253,6 +253,21 @@ def test_blocked_account_is_an_error_of_its_cell(browser, ada):
     assert not PayoutBatch.objects.exists()
 
 
+@pytest.mark.parametrize("number", ["00124559810", "No 0124559810", "01245598100"])
+def test_row_is_not_corrected_to_a_number_that_only_ends_with_one(browser, ada, number):
+    batch = checked_batch(ada.business)
+    item = batch.items.first()
+
+    page = browser.post(
+        f"{page_of(batch)}items/{item.pk}/",
+        {"decision": "correct", "account_number": number},
+        follow=True,
+    )
+
+    assert "Enter exactly 10 digits." in page.content.decode()
+    assert batch.items.first().account_number == item.account_number
+
+
 def test_row_is_not_corrected_to_a_blocked_account(browser, ada):
     blocked_beneficiary(ada.business, account_number="0690213447", bank_code="058")
     batch = checked_batch(ada.business)
