@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect
 
 from dashboard.memberships import Membership, members_action
 from dashboard.payout_batches.forms import CorrectionForm, ReasonForm
+from kit.api.fields.field_errors import InvalidFields
 from kit.api.refusal_messages import refusals_shown
 from kit.db import clock
 from merchants.models import User
@@ -50,7 +51,10 @@ def _correct(request: HttpRequest, item: PayoutBatchItem, acting: dict[str, Any]
 
 def _accept(request: HttpRequest, item: PayoutBatchItem, acting: dict[str, Any]) -> None:
     form = ReasonForm(request.POST)
-    if form.is_valid():
-        corrections.accept(item.pk, reason=form.cleaned_data["reason"], **acting)
-    else:
+    if not form.is_valid():
         messages.error(request, f"Row {item.position + 1}: enter the reason.")
+        return
+    try:
+        corrections.accept(item.pk, reason=form.cleaned_data["reason"], **acting)
+    except InvalidFields:  # another member has just changed it
+        messages.error(request, f"Row {item.position + 1} needs no decision any more.")

@@ -268,6 +268,17 @@ def test_row_is_not_corrected_to_a_number_that_only_ends_with_one(browser, ada, 
     assert batch.items.first().account_number == item.account_number
 
 
+def test_decision_that_another_member_has_just_taken_is_refused(browser, ada):
+    batch = checked_batch(ada.business)
+    item = batch.items.first()  # nothing is wrong with it any more
+
+    page = browser.post(
+        f"{page_of(batch)}items/{item.pk}/", {"decision": "accept", "reason": "Known"}, follow=True
+    )
+
+    assert "Row 1 needs no decision any more." in page.content.decode()
+
+
 def test_row_is_not_corrected_to_a_blocked_account(browser, ada):
     blocked_beneficiary(ada.business, account_number="0690213447", bank_code="058")
     batch = checked_batch(ada.business)
