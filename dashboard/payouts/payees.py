@@ -36,7 +36,8 @@ def offered(business: Business, *, search: str, chosen: str) -> dict[str, object
     The chosen one is always among them.
     """
     own = open_ones(business)
-    text = pasted(search).strip()[:LONGEST_SEARCH]
+    # PostgreSQL takes no text with U+0000, and no name or reference contains it.
+    text, chosen = pasted(search).replace("\x00", "").strip()[:LONGEST_SEARCH], chosen.replace("\x00", "")
     found = _last_paid(own) if not text else list(_found(own.with_last_payment(), text)[:OFFERED])
     if chosen != NEW and chosen not in {each.reference for each in found}:
         found = [*own.with_last_payment().filter(reference=chosen), *found]

@@ -163,7 +163,8 @@ def _review(request: HttpRequest, membership: Membership, form: PayoutForm) -> H
 
 def _given(request: HttpRequest, membership: Membership) -> dict[str, str]:
     """Return what a link to the form names: a beneficiary, a payout to repeat, or what a transfer was too much by."""
-    found = beneficiaries.find_of(membership.business, request.GET.get("beneficiary", ""))
+    named = request.GET.get("beneficiary", "").replace("\x00", "")
+    found = beneficiaries.find_of(membership.business, named)
     if found is not None:
         return {"beneficiary": found.reference, "currency": found.currency}
     return {

@@ -724,3 +724,11 @@ class TestPayoutPage:
         payout = start(orders.payout(amount=250_000), business=ada.business, now=now)
 
         assert "10000 · Payout completed" in browser.get(f"{PAYOUTS}{payout.pk}/").content.decode()
+
+
+@pytest.mark.parametrize("field", ["beneficiary", "q"])
+def test_form_opens_with_a_character_that_no_database_text_has(browser, ada, field):
+    address = "/dashboard/payouts/new/"
+
+    assert browser.get(f"{address}?{field}=a%00b").status_code == 200
+    assert browser.post(address, {field: "a\0b", "step": "search"}).status_code == 200
