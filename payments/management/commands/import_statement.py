@@ -3,6 +3,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 
 from cash.models import BankAccount
@@ -14,7 +15,7 @@ from kit.money.money import money
 from kit.text.plurals import counted
 from merchants.commands import Document, DocumentCommand
 from merchants.people.audit import Actor
-from payments.rules.settlement.business_days import read_day
+from payments.rules.settlement.business_days import last_business_day, read_day
 from payments.services.reconciliation import breaks, provider_statements
 from payments.services.reconciliation.ledger_lines import own_accounts
 
@@ -45,13 +46,19 @@ class Command(DocumentCommand):
         parser.add_argument(
             "--after-gap", action="store_true", help="import it although a statement before it is missing"
         )
-        parser.add_argument("--dry-run", action="store_true", help="check the file without changing anything")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check the statement without changing anything"
+        )
         super().add_arguments(parser)
 
     def handle(self, *, account: str, file: Path | None, day: str | None, json: bool, **options: Any) -> None:
         try:
             found = _at_provider(imports.find_account(account), options["format"])
-            imported, matched = _import(found, file, **options) if file else _fetch(found, day or "")
+            imported, matched = (
+                _import(found, file, **options)
+                if file
+                else _fetch(found, day or "", dry_run=options["dry_run"])
+            )
         except InvalidFile as refused:
             name = file.name if file else f"The statement of {day}"
             raise CommandError(f"{name} was not imported: {refused}", returncode=REFUSED) from None
@@ -109,16 +116,18 @@ def _at_provider(account: BankAccount, form: str) -> BankAccount:
     return found[0] if found else account
 
 
-def _fetch(account: BankAccount, day: str) -> tuple[list[Imported], int]:
-    wanted = read_day(day)
+def _fetch(account: BankAccount, day: str, *, dry_run: bool) -> tuple[list[Imported], int]:
+    wanted, now = read_day(day), clock.now()
     if wanted is None:
         raise InvalidFile("--day must be a day, such as 2026-01-31.")
+    if not settings.SANDBOX and wanted > last_business_day(now):  # simulators may be ahead
+        raise InvalidFile("the day isn't over in Lagos yet.")
     if not provider_statements.offers_statements(account):
         raise InvalidFile(
             f"{account.name} isn't at a provider whose statements can be requested, or the provider isn't configured."
         )
     try:
-        return provider_statements.import_day(account, wanted, actor=ACTOR, now=clock.now())
+        return provider_statements.import_day(account, wanted, actor=ACTOR, now=now, dry_run=dry_run)
     except NotYet:
         raise InvalidFile(provider_statements.NOT_YET) from None
     except provider_statements.NOT_ANSWERED:

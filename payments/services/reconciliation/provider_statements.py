@@ -60,8 +60,12 @@ def offers_statements(account: BankAccount) -> bool:
     return bool(provider) and not addresses.isdisjoint(rails.accounts(provider))
 
 
-def import_day(account: BankAccount, day: date, *, actor: Actor, now: datetime) -> tuple[list[Imported], int]:
+def import_day(
+    account: BankAccount, day: date, *, actor: Actor, now: datetime, dry_run: bool = False
+) -> tuple[list[Imported], int]:
     """Import what a provider reports of a day, as `breaks.import_file` does. Nothing, if it paid nothing.
+
+    With `dry_run`, it is only checked.
 
     :raises InvalidFile: it contradicts itself
     :raises NotYet: the day isn't complete
@@ -72,6 +76,8 @@ def import_day(account: BankAccount, day: date, *, actor: Actor, now: datetime) 
     if content is None:
         return [], 0
     source = Source(file=io.BytesIO(content), name=f"{provider} {day}", format=provider)
+    if dry_run:
+        return imports.import_file(account, source, actor=actor, now=now, dry_run=True), 0
     return breaks.import_file(account, source, actor=actor, now=now)
 
 

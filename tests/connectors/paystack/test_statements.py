@@ -302,3 +302,28 @@ class TestFile:
 
         assert refused.value.returncode == 2
         assert not Statement.objects.exists()
+
+
+def test_rehearsed_import_of_a_day_stores_nothing(paystack):
+    pay(paystack)
+    paystack.command(settle=True)
+    out = StringIO()
+
+    call_command("import_statement", "--account", "paystack", "--day", DAY, "--dry-run", "--json", stdout=out)
+
+    told = json.loads(out.getvalue())
+    assert [(each["lines"], each["is_new"]) for each in told["statements"]] == [(3, True)]
+    assert told["matched"] == 0
+    assert not Statement.objects.exists()
+    assert not MatchedItem.objects.exists()
+
+
+def test_day_that_is_not_over_is_refused_in_production(paystack, settings):
+    pay(paystack)
+    paystack.command(settle=True)
+    settings.SANDBOX = False
+
+    with freeze_time("2026-03-10T22:59:59Z"), pytest.raises(CommandError, match="isn't over in Lagos"):
+        import_day()
+
+    assert not Statement.objects.exists()
