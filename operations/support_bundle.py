@@ -75,15 +75,20 @@ CHOICES: dict[str, tuple[object, ...]] = {
 
 
 def write(target: Path, *, logs: Sequence[Path], now: datetime, progress: Callable[[str], object]) -> None:
-    """Write the archive. `progress` receives the name of each file once it is complete.
+    """Write the archive, or nothing. `progress` receives the name of each file once it is complete.
 
     :raises FileExistsError: there is a file of that name
+    :raises OSError: the archive can't be written, or a log can't be read
     """
     with target.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         target.chmod(0o600)
-        for name, text in _files(logs, now=now):
-            archive.writestr(name, text)
-            progress(name)
+        try:
+            for name, text in _files(logs, now=now):
+                archive.writestr(name, text)
+                progress(name)
+        except BaseException:  # Ctrl-C too: the next run may have the same name
+            target.unlink()
+            raise
 
 
 def _files(logs: Sequence[Path], *, now: datetime) -> Iterator[tuple[str, str]]:

@@ -3,9 +3,10 @@ import json
 import sys
 
 import pytest
-from django.core.management import call_command, get_commands, load_command_class
+from django.core.management import CommandError, call_command, get_commands, load_command_class
 from freezegun import freeze_time
 
+from tests.bank_statements import bank_account
 from tests.packages import PACKAGES
 
 WITHOUT_JSON = {
@@ -77,3 +78,19 @@ def test_warnings_of_the_settings_follow_the_result_in_one_line(ada, settings, c
     shown = capfd.readouterr()
     assert result in shown.out
     assert shown.err == "Warnings: sluice.PAYOUT_BANK. manage.py doctor explains them.\n"
+
+
+@pytest.mark.django_db
+def test_day_at_an_end_of_the_calendar_is_refused(subtests):
+    """A day begins in another time zone, and ends when the next one begins."""
+    bank_account()
+    for words in (
+        "tax_report --from 2026-01-01 --to 9999-12-31",
+        "tax_report --from 0001-01-01 --to 2026-01-31",
+        "reconcile --from 2026-01-01 --to 9999-12-31",
+        "fee_invoices --month 9999-12 --dry-run",
+        "fee_invoices --month 0001-01",
+    ):
+        with subtests.test(words), pytest.raises(CommandError, match="must be a") as refused:
+            call_command(*words.split())
+        assert refused.value.returncode == 2

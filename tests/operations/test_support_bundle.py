@@ -1,5 +1,6 @@
 """The support bundle contains the data needed for support, and no secrets."""
 
+import errno
 import io
 import json
 import os
@@ -134,6 +135,24 @@ class TestBundle:
             )
 
         assert not (tmp_path / "x.zip").exists()
+
+    def test_that_fails_leaves_nothing_behind(self, tmp_path, log, monkeypatch):
+        """The same command again would find the archive, and refuse to overwrite it."""
+
+        def unreadable(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+        monkeypatch.setattr(support_bundle, "_tail", unreadable)
+
+        with pytest.raises(CommandError, match=r"web\.log: Permission denied") as refused:
+            call_command("support_bundle", "--output", str(tmp_path / "x.zip"), "--log", str(log))
+
+        assert refused.value.returncode == 2
+        assert not (tmp_path / "x.zip").exists()
+
+    def test_in_a_missing_folder_is_refused(self, tmp_path):
+        with pytest.raises(CommandError, match="No such file or directory"):
+            call_command("support_bundle", "--output", str(tmp_path / "none" / "x.zip"))
 
 
 # One value of every kind of confidential data, in the formats that clients, payers and operators use.

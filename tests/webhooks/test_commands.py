@@ -275,7 +275,14 @@ class TestReplayWebhooks:
         assert printed == "Replaying 3 deliveries.\n"
 
     @pytest.mark.parametrize(
-        "moment", ["yesterday", "2026-01-31", "2026-01-31T00:00:00", "2026-13-01T00:00:00Z"]
+        "moment",
+        [
+            "yesterday",
+            "2026-01-31",
+            "2026-01-31T00:00:00",
+            "2026-13-01T00:00:00Z",
+            "0001-01-01T00:00:00+05:00",
+        ],
     )
     def test_rejects_a_time_without_an_offset(self, moment):
         business = make_endpoint().business

@@ -37,4 +37,7 @@ class Command(TerminalCommand):
             support_bundle.write(target, logs=log, now=now, progress=self.stderr.write)
         except FileExistsError:
             raise CommandError(f"{target} already exists.", returncode=2) from None
+        except OSError as problem:
+            where = problem.filename or target
+            raise CommandError(f"{where}: {problem.strerror}. Nothing was written.", returncode=2) from None
         self.stdout.write(f"Wrote {target}. Check it before you send it.")

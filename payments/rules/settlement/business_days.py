@@ -10,7 +10,7 @@
 """
 
 import re
-from datetime import date, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 TIME_ZONE = ZoneInfo("Africa/Lagos")
@@ -35,12 +35,13 @@ def last_business_day(now: datetime) -> date:
 
 
 def read_day(text: str) -> date | None:
-    """Parse an ISO date. Returns None if the text is invalid.
+    """Parse an ISO date. Returns None if the text is invalid, or at an end of the calendar: a day has one before and after.
 
-    >>> read_day("2026-01-31").isoformat(), read_day("2026-02-30"), read_day("20260131")
-    ('2026-01-31', None, None)
+    >>> read_day("2026-01-31").isoformat(), read_day("2026-02-30"), read_day("20260131"), read_day("9999-12-31")
+    ('2026-01-31', None, None, None)
     """
     try:
-        return datetime.strptime(text, "%Y-%m-%d").date() if FORM.fullmatch(text) else None  # noqa: DTZ007
+        read = datetime.strptime(text, "%Y-%m-%d").date() if FORM.fullmatch(text) else None  # noqa: DTZ007
     except ValueError:
         return None
+    return read if read and MINYEAR < read.year < MAXYEAR else None

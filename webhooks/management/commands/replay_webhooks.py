@@ -1,6 +1,6 @@
 from argparse import ArgumentParser
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -70,10 +70,10 @@ def _moment(option: str, text: str | None) -> datetime | None:
         return None
     try:
         moment = parse_datetime(text)
-    except ValueError:
-        moment = None
-    if moment is None or timezone.is_naive(moment):
-        raise CommandError(
-            f"{option} needs a time with a UTC offset, such as 2026-01-31T00:00:00Z.", returncode=2
-        )
-    return moment
+        if moment is not None and not timezone.is_naive(moment):
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # an invalid date, or outside the calendar once converted to UTC
+        pass
+    raise CommandError(
+        f"{option} needs a time with a UTC offset, such as 2026-01-31T00:00:00Z.", returncode=2
+    )
