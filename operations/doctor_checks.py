@@ -39,6 +39,7 @@ from operations.key_rotation import encrypted_columns
 from operations.metrics import drift
 from payments.models import CardOperation, RailBlock, Transaction
 from payments.services.rails import declared_accounts as accounts
+from payments.services.rails.rail_queries.query_leases import ACQUIRER
 from payments.services.replays import idempotency
 from virtual_accounts.models import ProviderMessage
 from webhooks.endpoints import ip_address_rules
@@ -439,11 +440,14 @@ def _accounts(_now: datetime) -> Iterator[Finding]:
 
 
 def _blocks(now: datetime) -> Iterator[Finding]:
-    """Find accounts at banks that refuse orders for a fault of ours."""
+    """Find accounts at banks and acquirers that refuse orders for a fault of ours."""
     blocks = list(RailBlock.objects.order_by("since"))
     for block in blocks:
+        orders = "card payments" if block.rail == ACQUIRER else "payouts"
         held = (
-            "all payouts" if block.amount is None else f"payouts from {money(block.amount, block.currency)}"
+            f"all {orders}"
+            if block.amount is None
+            else f"{orders} from {money(block.amount, block.currency)}"
         )
         yield Finding(
             "blocked banks",
@@ -452,7 +456,9 @@ def _blocks(now: datetime) -> Iterator[Finding]:
             "Repair it there. The next probe, within a minute, or Unblock in the administration's Rail blocks ends the block.",
         )
     if not blocks:
-        yield Finding("blocked banks", Severity.FINE, "No bank refuses payouts for a fault of ours.")
+        yield Finding(
+            "blocked banks", Severity.FINE, "No bank or acquirer refuses orders for a fault of ours."
+        )
 
 
 def _ledger(_now: datetime) -> Iterator[Finding]:

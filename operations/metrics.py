@@ -148,7 +148,7 @@ def _provider_events() -> Iterator[Metric]:
 def _rails() -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "sluice_rail_blocks",
-        "Blocks of accounts at banks that refuse payouts for a fault of ours.",
+        "Blocks of accounts at banks and acquirers that refuse orders for a fault of ours.",
         value=RailBlock.objects.count(),
     )
 

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 from io import StringIO
 from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -17,7 +18,7 @@ from kit.db.triggers import append_only
 from merchants.models import ApiKey
 from operations import doctor_checks
 from operations.doctor_checks import Severity
-from payments.models import CardOperation, Transaction
+from payments.models import CardOperation, RailBlock, Transaction
 from tests import orders
 from tests.webhooks.rows import make_delivery, make_endpoint
 from virtual_accounts.models import ProviderMessage
@@ -63,6 +64,24 @@ class TestDoctor:
 
         assert reported
         assert not reported & set(settings.SILENCED_SYSTEM_CHECKS)
+
+    @pytest.mark.parametrize(("rail", "held"), [("acquirer", "all card payments"), ("bank", "all payouts")])
+    def test_says_what_a_blocked_account_refuses(self, rail, held):
+        since = timezone.now() - timedelta(hours=1)
+        RailBlock.objects.create(
+            id=uuid4(),
+            rail=rail,
+            connector="paystack",
+            account="paystack:1",
+            reason="Key.",
+            since=since,
+            probed_at=since,
+        )
+
+        code, findings, _ = examine()
+
+        assert code == Severity.BROKEN
+        assert findings["blocked banks"]["said"] == f"paystack:1 has refused {held} for 1 hour: Key."
 
     def test_prints_readable_lines(self):
         out = StringIO()

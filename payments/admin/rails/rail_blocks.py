@@ -68,5 +68,5 @@ class RailBlockAdmin(ReadOnlyAdmin):
             return self.page_again(request, block_id, unblock_form=form)
         reason = form.cleaned_data["reason"]
         rail_blocks.lift(block_id, reason=reason, actor=person_acting(request), now=clock.now())
-        messages.success(request, "The account is unblocked. Its pending payouts are queried now.")
+        messages.success(request, "The account is unblocked. What waits for it is queried now.")
         return redirect("admin:payments_railblock_changelist")
