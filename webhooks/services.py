@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, F, Q, QuerySet, When
 
+from kit.time.timestamps import until_inclusive, whole_millisecond
 from merchants.models import Business
 from merchants.people import audit
 from merchants.people.audit import Actor
@@ -60,13 +61,16 @@ def replayable(
     now: datetime,
     endpoint: Endpoint | None = None,
 ) -> QuerySet[Delivery]:
-    """Return the deliveries that can be resent, oldest first.
+    """Return the deliveries that can be resent, oldest first. Both times are inclusive, to the millisecond that is shown.
 
     Deliveries without a body cannot be resent. Test events have a single attempt.
     """
     wanted = Q(business=business, state__in=[state for state in states if state in REPLAYABLE])
     number = None if endpoint is None else endpoint.number
-    bounds = {"created_at__gte": since, "created_at__lte": until}
+    bounds = {
+        "created_at__gte": since and whole_millisecond(since),
+        "created_at__lt": until and until_inclusive(until),
+    }
     for name, value in {"event": event, "endpoint_number": number, **bounds}.items():
         if value is not None:
             wanted &= Q(**{name: value})

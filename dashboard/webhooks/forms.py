@@ -22,6 +22,7 @@ from webhooks.models import (
 from webhooks.services import LONGEST_OVERLAP, REPLAYABLE
 
 FIRST_YEAR, END_YEAR = 2000, 3000
+MILLISECOND = timedelta(milliseconds=1)
 
 
 def _category_box(category: Category) -> forms.BooleanField:
@@ -176,7 +177,7 @@ class ReplayForm(PageForm):
     def clean_until(self) -> datetime | None:
         until = _validate_moment(self.cleaned_data["until"])
         is_day = until is not None and len(str(self.data["until"]).strip()) == len("2026-01-31")
-        return until + timedelta(days=1) if until and is_day else until
+        return until + timedelta(days=1) - MILLISECOND if until and is_day else until
 
 
 def _validate_moment(moment: datetime | None) -> datetime | None:

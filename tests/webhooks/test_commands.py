@@ -252,6 +252,16 @@ class TestReplayWebhooks:
         assert printed == "Replaying 2 deliveries.\n"
         assert not Delivery.objects.filter(state=STATES.WAITING, endpoint_number=0).exists()
 
+    def test_takes_times_as_they_are_shown(self):
+        """An event is created within a millisecond, which is what the API shows of it."""
+        endpoint = make_endpoint()
+        make_deliveries(endpoint, 1, state=STATES.DEAD, at=NOON + timedelta(microseconds=123_456))
+        shown = "2026-01-01T12:00:05.123Z"
+
+        for option in ("--since", "--until"):
+            printed = self.replay(option, shown, "--dry-run", business=endpoint.business)
+            assert printed == "Would replay 1 delivery.\n"
+
     def test_supports_a_dry_run(self):
         endpoint = make_endpoint()
         make_deliveries(endpoint, 3, state=STATES.DEAD)
