@@ -103,12 +103,11 @@ class Results:
 
 def search(business: Business, text: str) -> Results:
     """Return what matches a text. An empty text matches nothing."""
+    ranges = terms.lookups(text, currencies=business.currencies)
     text = pasted(text).strip()
     if not text:
         return Results(groups=[], is_partial=False)
-    found = queries.find(
-        business, terms.lookups(text, currencies=business.currencies), kinds=tuple(Kind), limit=READ
-    )
+    found = queries.find(business, ranges, kinds=tuple(Kind), limit=READ)
     found = found or queries.find_with_amount(business, text, kinds=tuple(Kind))
     key = read_id(text)
     groups = [

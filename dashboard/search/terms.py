@@ -23,6 +23,7 @@ from typing import Any
 
 from kit.api.fields.strict_fields import Metadata
 from kit.money.amount_input import InvalidAmount, minor_units
+from kit.text.display_names import pasted
 from kit.text.folding import fold
 from kit.text.masking import has_card_number, mask_card_numbers
 
@@ -92,8 +93,8 @@ def metadata(entries: dict[str, Any] | None) -> Iterator[bytes]:
 
 
 def lookups(text: str, *, currencies: Sequence[str]) -> list[Lookup]:
-    """Return the ranges of terms that a search text may mean."""
-    text = " ".join(text.split())
+    """Return the ranges of terms that a search text may mean. Metadata is also looked up as it was entered."""
+    entered, text = text, " ".join(pasted(text).split())
     folded = fold(text)
     words = [] if has_card_number(text) else _words(text)  # what is found is repeated in links
     found = [_prefix(NAME if len(words) == 1 else WHOLE_NAME, " ".join(words))] if words else []
@@ -109,8 +110,8 @@ def lookups(text: str, *, currencies: Sequence[str]) -> list[Lookup]:
         for minor, currency in amounts(text, currencies=currencies)
         for term in amount(minor, currency)
     ]
-    found += [_exact(_pair(key, value)) for key, value in _pairs(text)]
-    return found
+    pairs = dict.fromkeys([*_pairs(text), *_pairs(entered)])
+    return found + [_exact(_pair(key, value)) for key, value in pairs]
 
 
 def lookups_with_amount(

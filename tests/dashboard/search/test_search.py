@@ -133,6 +133,13 @@ class TestPayments:
     def test_are_found_by(self, business, payment, text):
         assert found(business, text) == [payment.pk]
 
+    @pytest.mark.parametrize("value", ["A  17", "A\u00a017", "A\u201117", "one\ttwo"])
+    def test_are_found_by_metadata_with_any_blanks_and_hyphens(self, business, now, value):
+        """They are kept as sent, so that only the same pair is found."""
+        paid = captured_payment(business=business, now=now, metadata={"shelf": value})
+
+        assert found(business, f"shelf={value}") == [paid.pk]
+
     def test_are_found_by_codes_of_the_rail_and_by_id(self, business, payment):
         payment.refresh_from_db()
         for text in (
