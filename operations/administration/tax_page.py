@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
+from dashboard.ui.lists.list_filters import validate_day
 from kit.files.tables import Table, amounts, attributes
 from kit.money.money import figures
 from payments.rules.settlement.business_days import business_day
@@ -34,6 +35,12 @@ class PeriodForm(forms.Form):
 
     first = forms.DateField(label="From", widget=forms.DateInput(attrs=DATE, format="%Y-%m-%d"))
     last = forms.DateField(label="To", widget=forms.DateInput(attrs=DATE, format="%Y-%m-%d"))
+
+    def clean_first(self) -> date | None:
+        return validate_day(self.cleaned_data["first"])
+
+    def clean_last(self) -> date | None:
+        return validate_day(self.cleaned_data["last"])
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}

@@ -80,6 +80,17 @@ class TestPage:
         assert "must not be before the first" in staff.get(PAGE, query).content.decode()
         assert staff.get(f"{PAGE}export.csv", query).status_code == 302
 
+    @pytest.mark.parametrize(
+        "days",
+        [{"first": "0001-01-01", "last": "2026-01-31"}, {"first": "2026-01-01", "last": "9999-12-31"}],
+    )
+    def test_refuses_days_at_the_ends_of_the_calendar(self, staff, days):
+        page = staff.get("/admin/taxes/", days)
+
+        assert page.status_code == 200
+        assert "Enter a date from" in page.content.decode()
+        assert staff.get("/admin/taxes/export.csv", days).status_code == 302
+
     def test_needs_the_right_to_view_invoices(self, plain_staff):
         assert plain_staff.get(PAGE).status_code == 403
         assert plain_staff.get(f"{PAGE}export.csv").status_code == 403
