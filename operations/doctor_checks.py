@@ -34,8 +34,8 @@ from kit.db.encrypted_field import UnreadableSecret
 from kit.money.money import money
 from kit.text.plurals import counted
 from kit.time.durations import in_words
+from operations import key_rotation
 from operations.commit_waits import longest_commit_wait
-from operations.key_rotation import encrypted_columns
 from operations.metrics import drift
 from payments.models import CardOperation, RailBlock, Transaction
 from payments.services.rails import declared_accounts as accounts
@@ -255,19 +255,17 @@ def _triggers(_now: datetime) -> Iterator[Finding]:
 def _field_keys(_now: datetime) -> Iterator[Finding]:
     """Try to decrypt stored secrets: the newest and the oldest of each column."""
     tried = 0
-    for model, field in encrypted_columns():
-        for order in ("pk", "-pk"):
-            rows = model._default_manager.order_by(order).values_list(field.attname, flat=True)
-            try:
-                tried += len(rows[: SECRETS_TRIED // 2])
-            except UnreadableSecret:
-                yield Finding(
-                    "field keys",
-                    Severity.BROKEN,
-                    f"Secrets in {model._meta.db_table}.{field.column} can't be decrypted with any of FIELD_ENCRYPTION_KEYS.",
-                    "Add the key they were encrypted with to the end of FIELD_ENCRYPTION_KEYS.",
-                )
-                return
+    for column, read in key_rotation.readers():
+        try:
+            tried += sum(read(order, SECRETS_TRIED // 2) for order in ("pk", "-pk"))
+        except UnreadableSecret:
+            yield Finding(
+                "field keys",
+                Severity.BROKEN,
+                f"Secrets in {column} can't be decrypted with any of FIELD_ENCRYPTION_KEYS.",
+                "Add the key they were encrypted with to the end of FIELD_ENCRYPTION_KEYS.",
+            )
+            return
     yield Finding("field keys", Severity.FINE, f"{counted(tried, 'stored secret')} can be decrypted.")
 
 

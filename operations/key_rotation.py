@@ -1,19 +1,24 @@
-"""Encrypted columns and the rotation of encryption keys."""
+"""Encrypted columns, the secrets of second factors, and the rotation of encryption keys."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.apps import apps
 from django.conf import settings
-from django.db import models
-from django.db.models import TextField, Value
+from django.db import models, transaction
+from django.db.models import QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
-from kit.db.encrypted_field import EncryptedTextField, UnreadableSecret
+from kit.db.encrypted_field import EncryptedTextField, UnreadableSecret, decrypt
 
 BATCH = 500
+# What the library stores of a second factor is JSON, in which these members are encrypted (`MFAAdapter.encrypt`).
+FACTORS = f"{Authenticator._meta.db_table}.data"
+FACTOR_SECRETS = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,16 @@ def encrypted_columns() -> Iterator[tuple[type[models.Model], EncryptedTextField
                 yield model, field
 
 
+def readers() -> Iterator[tuple[str, Callable[[str, int], int]]]:
+    """Yield the name of each column with secrets, and a function that decrypts the first ones in an order.
+
+    It takes the order and their highest number, returns how many there were, and raises UnreadableSecret.
+    """
+    for model, field in encrypted_columns():
+        yield _name(model, field), partial(_read_column, model, field)
+    yield FACTORS, _read_factors
+
+
 def rewrite(*, dry_run: bool) -> Iterator[Rewritten]:
     """Encrypt every secret with the first of FIELD_ENCRYPTION_KEYS; yield after each batch.
 
@@ -42,15 +57,64 @@ def rewrite(*, dry_run: bool) -> Iterator[Rewritten]:
     """
     keys = [Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS]
     for model, field in encrypted_columns():
-        column = f"{model._meta.db_table}.{field.column}"
-        after, seen, changed = None, 0, 0
-        while batch := _batch(model, field, after=after):
-            for key, token in batch:
-                if not _fits(keys[0], token):
-                    changed += 1 if dry_run else _replace(model, field, key, token, _rotated(keys, token))
-            seen += len(batch)
-            after = batch[-1][0]
-            yield Rewritten(column, seen, changed)
+        yield from _rewrite_column(model, field, keys, dry_run=dry_run)
+    yield from _rewrite_factors(keys, dry_run=dry_run)
+
+
+def _rewrite_column(
+    model: type[models.Model], field: EncryptedTextField, keys: list[Fernet], *, dry_run: bool
+) -> Iterator[Rewritten]:
+    after, seen, changed = None, 0, 0
+    while batch := _batch(model, field, after=after):
+        for key, token in batch:
+            if not _fits(keys[0], token):
+                changed += 1 if dry_run else _replace(model, field, key, token, _rotated(keys, token))
+        seen += len(batch)
+        after = batch[-1][0]
+        yield Rewritten(_name(model, field), seen, changed)
+
+
+def _rewrite_factors(keys: list[Fernet], *, dry_run: bool) -> Iterator[Rewritten]:
+    after, seen, changed = 0, 0, 0
+    while batch := list(_factors().filter(pk__gt=after).order_by("pk")[:BATCH]):
+        for factor in batch:
+            if not _fits(keys[0], _token_of_factor(factor)):
+                changed += 1 if dry_run else _rewrite_factor(factor.pk, keys)
+        seen += len(batch)
+        after = batch[-1].pk
+        yield Rewritten(FACTORS, seen, changed)
+
+
+@transaction.atomic
+def _rewrite_factor(key: int, keys: list[Fernet]) -> int:
+    """Encrypt the secret of a second factor again, under its lock: a sign-in changes the same column."""
+    for factor in _factors().select_for_update().filter(pk=key):
+        factor.data[FACTOR_SECRETS[factor.type]] = _rotated(keys, _token_of_factor(factor))
+        factor.save(update_fields=["data"])
+        return 1
+    return 0
+
+
+def _factors() -> QuerySet[Authenticator]:
+    """Return the second factors with a secret. Passkeys have none."""
+    found: QuerySet[Authenticator] = Authenticator.objects.filter(type__in=FACTOR_SECRETS)
+    return found
+
+
+def _token_of_factor(factor: Authenticator) -> str:
+    return str(factor.data[FACTOR_SECRETS[factor.type]])
+
+
+def _read_factors(order: str, most: int) -> int:
+    return len([decrypt(_token_of_factor(factor)) for factor in _factors().order_by(order)[:most]])
+
+
+def _read_column(model: type[models.Model], field: EncryptedTextField, order: str, most: int) -> int:
+    return len(model._default_manager.order_by(order).values_list(field.attname, flat=True)[:most])
+
+
+def _name(model: type[models.Model], field: EncryptedTextField) -> str:
+    return f"{model._meta.db_table}.{field.column}"
 
 
 def _batch(model: type[models.Model], field: EncryptedTextField, *, after: Any) -> list[tuple[Any, str]]:
