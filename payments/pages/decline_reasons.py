@@ -26,6 +26,8 @@ BY_THE_BANK = frozenset(
 )  # what others mean isn't known to be an answer of the bank
 DECLINED = "Your bank did not accept this payment. Use another card, or ask your bank."
 ENDED = "The last attempt was ended. Nothing was paid."
+NOT_MADE = "The last attempt was ended."
+IS_GIVEN_BACK = "If your bank shows a charge for it, you get the money back."  # `services.cards.late_charges`
 MISMATCH = "Your money is not lost: ask the merchant."
 SENT_BACK = "Your money is not lost: it is returned to your account."
 WINDOW_OVER = "The time to pay is over. Please do not send money to that account any more."
@@ -53,7 +55,9 @@ def fields_of(failed: Transaction) -> dict[str, str]:
 
 
 def reason_for_payer(failed: Transaction) -> str:
-    """Return why an attempt failed, as a sentence."""
+    """Return why an attempt failed, as one or two sentences."""
+    if failed.watches.may_be_charged().exists():
+        return f"{_what_is_known(failed.response_code)} {IS_GIVEN_BACK}".strip()
     if failed.response_code == outcomes.CANCELLED.code:
         return ENDED
     if failed.session is not None and failed.session.is_sent_back:
@@ -61,3 +65,10 @@ def reason_for_payer(failed: Transaction) -> str:
     if failed.session is not None:
         return MISMATCH if failed.session.status == Session.Status.MISMATCH else WINDOW_OVER
     return BY_CODE.get(failed.response_code, DECLINED)
+
+
+def _what_is_known(code: str) -> str:
+    """Return why an attempt failed that may be charged all the same: nothing, if it isn't the bank's answer."""
+    if code == outcomes.CANCELLED.code:
+        return NOT_MADE
+    return BY_CODE.get(code, DECLINED if code in BY_THE_BANK else "")

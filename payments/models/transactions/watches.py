@@ -31,6 +31,10 @@ class WatchQuerySet(models.QuerySet["WatchedAuthorisation"]):
         """Return those of them that are due."""
         return self.unleased(at=at).filter(next_look_at__lte=at)
 
+    def may_be_charged(self) -> WatchQuerySet:
+        """Return the watches that may find a charge still, or have found one."""
+        return self.filter(Q(next_look_at__isnull=False) | Q(found_at__isnull=False))
+
     def charged(self, *, since: datetime) -> WatchQuerySet:
         """Return the watches with a charge that was found since then, or isn't given back yet. Has an index."""
         return self.filter(Q(found_at__gte=since) | Q(returned_at__isnull=True), found_at__isnull=False)

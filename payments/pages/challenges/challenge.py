@@ -6,6 +6,7 @@ secret bits for one payment. There is no session, so no CSRF protection is neede
 
 import math
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +25,7 @@ from kit.text.plurals import counted
 from merchants.people.access import NO_ACCOUNT, Limit, Who, open_to
 from payments.models import Challenge, Transaction, Transition
 from payments.pages.challenges.payer_inputs import FORMS, read_input, shown_fields
+from payments.pages.decline_reasons import BY_THE_BANK, IS_GIVEN_BACK
 from payments.pages.ending import Ending
 from payments.pages.links.return_addresses import with_parameters
 from payments.pages.payer_requests import SeeOther, is_browser
@@ -53,6 +55,7 @@ EXPIRED = Ending(
     "warning", "This page has expired", "The time to confirm has run out. No money has left your card."
 )
 
+NOT_MADE = "This payment was not made"
 ENDINGS = {
     Transaction.Awaiting.RAIL: UNDER_WAY,
     Transaction.Awaiting.REVERSAL: UNDER_WAY,
@@ -211,4 +214,9 @@ def _ending(challenge: Challenge) -> Ending:
     if payment.status == Transaction.Status.SUCCESS:
         return PAID
     ran_out = payment.transitions.filter(attribute="status", cause=Transition.Cause.EXPIRY).exists()
-    return EXPIRED if ran_out else FAILURES.get(payment.response_code, DECLINED)
+    failed = EXPIRED if ran_out else FAILURES.get(payment.response_code, DECLINED)
+    if not payment.watches.may_be_charged().exists():
+        return failed
+    # Nobody knows that no money has left, and maybe not that the bank has declined.
+    is_by_the_bank = failed is not DECLINED or payment.response_code in BY_THE_BANK
+    return replace(failed, heading=failed.heading if is_by_the_bank else NOT_MADE, text=IS_GIVEN_BACK)

@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from payments.models import Challenge, Transaction
+from kit.time.time_ordered_ids import new_id
+from payments.models import Challenge, Transaction, WatchedAuthorisation
 from payments.services.transactions import expiry
 from tests import orders
 from tests.payers import refreshed_to
@@ -44,6 +45,13 @@ def approve(payer, path, code=RIGHT_CODE):
 
 def decline(payer, path):
     return payer.post(path, {"action": "decline", "code": ""}, follow=True)
+
+
+def watched(payment):
+    now = timezone.now()
+    return WatchedAuthorisation.objects.create(
+        id=new_id(now), transaction=payment, opened_at=now, until=now + timedelta(days=7), next_look_at=now
+    )
 
 
 def let_time_pass():
@@ -231,6 +239,33 @@ class TestDecline:
         payment = Transaction.objects.get()
         assert (payment.status, payment.response_code) == ("failed", "20151")
         assert "status=failed" in refreshed_to(answer)
+
+
+class TestWatched:
+    """Its acquirer may have charged it all the same, and then gives the charge back."""
+
+    @pytest.mark.parametrize(
+        ("code", "heading"),
+        [
+            ("20151", "This payment was not confirmed"),
+            ("20030", "This payment was not made"),
+            ("20051", "Your bank declined this card"),
+        ],
+    )
+    def test_page_does_not_say_that_no_money_has_left(self, challenge, payer, code, heading):
+        path = challenge()
+        decline(payer, path)
+        Transaction.objects.update(response_code=code)
+        watch = watched(Transaction.objects.get())
+
+        page = unescape(payer.get(path).content.decode())
+
+        assert heading in page
+        assert "If your bank shows a charge for it, you get the money back." in page
+        assert "No money has left" not in page
+
+        watch.end(now=timezone.now())
+        assert "No money has left your card." in unescape(payer.get(path).content.decode())
 
 
 class TestWrongCode:

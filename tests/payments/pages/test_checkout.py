@@ -11,9 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from kit.banks import groups
+from kit.time.time_ordered_ids import new_id
 from merchants.models import Business, Logo
 from payments.metrics import CHECKOUT_REFUSALS
-from payments.models import Checkout, LinkDay, PaymentLink, Transaction
+from payments.models import Checkout, LinkDay, PaymentLink, Transaction, WatchedAuthorisation
 from payments.pages import refused_forms
 from payments.services.checkouts.checkout_limits import LimitReached
 from tests import orders
@@ -359,6 +360,34 @@ class TestCard:
         Transaction.objects.update(response_code="20030")  # also of payments that reached no bank
 
         assert "The payment was not made" in words(payer.get(address))
+
+    @pytest.mark.parametrize(
+        ("code", "said"),
+        [
+            ("20030", ""),
+            ("20091", "The last attempt was ended. "),
+            ("20051", "Not enough money on this card"),
+        ],
+    )
+    def test_attempt_that_may_be_charged_is_given_back(self, api, payer, code, said):
+        address = begin(payer, make_link(api))
+        payer.post(f"{address}/card", card(DECLINED_CARD))
+        Transaction.objects.update(response_code=code)
+        now = timezone.now()
+        WatchedAuthorisation.objects.create(
+            id=new_id(now),
+            transaction=Transaction.objects.get(),
+            opened_at=now,
+            until=now + timedelta(days=7),
+            next_look_at=now,
+        )
+
+        text = words(payer.get(address))
+
+        assert said in text
+        assert "If your bank shows a charge for it, you get the money back." in text
+        assert "Nothing was paid" not in text
+        assert "did not accept" not in text
 
     def test_challenge_returns_to_the_checkout(self, api, payer):
         link = make_link(api)
