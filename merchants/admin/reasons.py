@@ -34,6 +34,14 @@ class ReasonedAdmin(StaffAdmin):
         may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         return [*fields, "reason"] if may else fields
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save what the form changes. Others may have changed the rest since the row was read, such as closed it."""
+        if not change:
+            super().save_model(request, obj, form, change)
+            return
+        columns = {field.name for field in obj._meta.concrete_fields}
+        obj.save(update_fields=[name for name in form.changed_data if name in columns])
+
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Write the audit entry after all changes are saved. The whole view is one transaction."""
         super().save_related(request, form, formsets, change)

@@ -19,6 +19,7 @@ from cash.models import BankAccount, Break, Match
 from cash.services.imports import Source
 from connectors.models import ProviderEvent
 from ledger.models import Account, Entry, Posting
+from merchants.admin import ReasonForm
 from merchants.admin.base import REACH
 from merchants.models import ApiKey, AuditEntry, Business, User
 from operations.administration import attention
@@ -65,6 +66,7 @@ from tests.links import begin, make_link, pay_by_card
 from tests.reserves import agree
 from tests.settlement_accounts import settlement_account
 from tests.settling import settle
+from tests.staff_pages import Forms
 from tests.transactions import authorised_payment, captured_payment, expire_now
 from tests.wallets import STAFF, fill_wallet
 from tests.webhooks.rows import KEY, make_delivery, make_endpoint
@@ -518,6 +520,23 @@ class TestBusinessPage:
 
         for expected in (ada.public_id, "person", "agreed by", "card acquirer"):
             assert expected in text.lower()
+
+    def test_that_is_closed_while_it_is_changed_stays_closed(self, staff, ada, monkeypatch):
+        """Two people close it after the row was read."""
+        clean = ReasonForm.clean
+
+        def close_first(form):
+            Business.objects.filter(pk=ada.business_id).update(is_active=False)
+            return clean(form)
+
+        monkeypatch.setattr(ReasonForm, "clean", close_first)
+        forms = Forms(staff.get(page(Business, "change", ada.business_id)).content.decode()).found
+        sent = next(form["values"] for form in forms if "currencies" in form["names"])
+
+        staff.post(page(Business, "change", ada.business_id), sent | self.FORM)
+
+        stored = Business.objects.get(pk=ada.business_id)
+        assert (stored.descriptor, stored.is_active) == ("ADA", False)
 
     def test_changes_with_a_reason_that_is_audited(self, staff, ada):
         management = {}

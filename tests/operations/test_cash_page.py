@@ -7,6 +7,7 @@ import pytest
 from cash.models import StatementLine
 from kit.db import clock
 from merchants.models import AuditEntry
+from payments.admin.reconciliation.breaks import BreakForm
 from payments.services.reconciliation import breaks
 from payments.services.transfers.incoming import Notice, receive_notification
 from tests import orders
@@ -78,6 +79,23 @@ def test_break_has_an_owner_and_notes(staff, tmp_path):
     assert owner.email in staff.get(PAGE).content.decode()
     row.refresh_from_db()
     assert row.notes == "Asked the bank"
+
+
+def test_break_that_ends_while_its_notes_are_saved_stays_ended(staff, tmp_path, monkeypatch):
+    """A statement is imported after the row was read."""
+    account = bank_account()
+    import_statement(tmp_path, csv_statement((today(), 4_800, "SULEIMAN")))
+    row, ended_at, clean = account.breaks.get(), clock.now(), BreakForm.clean
+
+    def end_first(form):
+        account.breaks.update(ended_at=ended_at, ended_by="a later line")
+        return clean(form)
+
+    monkeypatch.setattr(BreakForm, "clean", end_first)
+    staff.post(f"/admin/cash/break/{row.pk}/change/", {"notes": "Asked the bank", "reason": "Mine"})
+
+    row.refresh_from_db()
+    assert (row.notes, row.ended_at, row.ended_by) == ("Asked the bank", ended_at, "a later line")
 
 
 def test_page_of_a_break_says_what_is_on_its_line(staff, tmp_path):
