@@ -21,6 +21,7 @@ from typing import Any
 
 from dashboard.payout_batches.bank_names import find_bank, similar_banks
 from kit import banks
+from kit.api.fields.strict_fields import CURRENCIES
 from kit.files import csv_reading
 from kit.money.amount_input import InvalidAmount, minor_units
 from kit.money.money import figures, money
@@ -68,6 +69,8 @@ HEADINGS = {
 }
 # By their names and codes, folded.
 PURPOSES = {fold(text): each.value for each in Transaction.Purpose for text in (each.value, each.label)}
+# In brackets after an amount: it isn't in major units.
+MINOR_UNITS = re.compile(r"\b(kobo|cents?|pence|pesewas?|minor)\b", re.IGNORECASE)
 REFERENCE = re.compile(r"(?!\.\.?$)(?!va_|chk_|pl_|return_|settlement_)[A-Za-z0-9._:-]{1,90}")
 
 
@@ -334,7 +337,7 @@ def read_cells(cells: Sequence[Sequence[str]], *, currency: str, chosen: Chosen 
     if len(filled) - 1 > MOST_ROWS:
         raise UnreadableSheet(TOO_MANY)
     headings, *lines = filled
-    places, problem = _places(headings, chosen)
+    places, problem = _places(headings, chosen, currency)
     rows = [
         Row(
             number,
@@ -347,7 +350,7 @@ def read_cells(cells: Sequence[Sequence[str]], *, currency: str, chosen: Chosen 
     return Sheet(rows, headings, places, problem or _missing(places))
 
 
-def _places(headings: Sequence[str], chosen: Chosen) -> tuple[dict[str, int], str]:
+def _places(headings: Sequence[str], chosen: Chosen, currency: str) -> tuple[dict[str, int], str]:
     """Return the places of our columns, and what is wrong with the chosen ones.
 
     What was chosen for a column counts while its heading is the same. Of the others, the first heading that names one
@@ -366,8 +369,20 @@ def _places(headings: Sequence[str], chosen: Chosen) -> tuple[dict[str, int], st
             places[name] = place
     for place in open_places:
         for name in _named_by(headings[place]):
-            places.setdefault(name, place)
+            if name != "amount" or not _is_in_another_unit(headings[place], currency):
+                places.setdefault(name, place)
     return places, problem
+
+
+def _is_in_another_unit(heading: str, currency: str) -> bool:
+    """Return whether a heading says in brackets that its amounts are minor units, or of another currency.
+
+    >>> [_is_in_another_unit(f"Amount {each}", "NGN") for each in ("(NGN)", "(USD)", "(kobo)", "(net)")]
+    [False, True, True, False]
+    """
+    said = " ".join(re.findall(r"\((.*?)\)", heading))
+    others = CURRENCIES.intersection(re.findall(r"\b[A-Z]{3}\b", said)) - {currency}
+    return bool(others or MINOR_UNITS.search(said))
 
 
 def _named_by(heading: str) -> list[str]:

@@ -33,6 +33,9 @@ HEADINGS = {
 FIELDS = {words: field for field, headings in HEADINGS.items() for words in headings.split(", ")}
 NEEDED = {"name", "account_number", "bank_code", "amount"}
 END = "\x1eend of the file\x1e"  # after the last row
+# In brackets after "Amount": minor units, and currencies.
+MINOR_UNITS = {"kobo", "cent", "cents", "pence", "pesewa", "pesewas", "minor"}
+OTHER_UNITS = MINOR_UNITS | {"ngn", "usd", "eur", "gbp", "ghs", "kes", "zar", "xof", "xaf"}
 SIGNS = {"NGN": "₦", "USD": "$"}  # before an amount
 DECIDED = ("ok", "pending", "success", "cancelled")  # states of payouts of which nothing has to be said
 
@@ -130,7 +133,7 @@ def _payouts(content: bytes, reference: str, currency: str) -> Iterator[dict[str
     :raises WrongUsage: a column is missing, or an amount can't be read
     """
     rows = _rows(content)
-    headings = _first_of_each([field_of(each) for each in next(rows, [])])
+    headings = _first_of_each([field_of(each, currency) for each in next(rows, [])])
     if missing := NEEDED - set(headings):
         raise WrongUsage(f"The file has no column for {', '.join(sorted(missing))}. Columns: {COLUMNS}.")
     for number, row in enumerate(rows, start=1):
@@ -171,14 +174,18 @@ def _rows(content: bytes) -> Iterator[Sequence[str]]:
     yield from filter(any, rows)
 
 
-def field_of(heading: str) -> str:
+def field_of(heading: str, currency: str = "NGN") -> str:
     """Return the field that a column has, or an empty string. Case, signs and what is in brackets don't matter.
 
-    >>> field_of("Amount (NGN)"), field_of("account_number"), field_of("Branch")
-    ('amount', 'account_number', '')
+    An amount of another currency, or in minor units, is none.
+
+    >>> field_of("Amount (NGN)"), field_of("account_number"), field_of("Branch"), field_of("Amount (kobo)")
+    ('amount', 'account_number', '', '')
     """
     words = " ".join(re.findall(r"[a-z]+", re.sub(r"\(.*?\)", "", heading.lower())))
-    return FIELDS.get(words, "")
+    field = FIELDS.get(words, "")
+    units = set(re.findall(r"[a-z]+", " ".join(re.findall(r"\((.*?)\)", heading.lower()))))
+    return "" if field == "amount" and units & OTHER_UNITS - {currency.lower()} else field
 
 
 def _first_of_each(names: Sequence[str]) -> list[str]:
