@@ -594,6 +594,28 @@ class TestLinks:
         assert sent == [body | {"title": "Pen", "max_uses": 1}]
 
 
+class TestRefunds:
+    @pytest.mark.parametrize("fault", [Response(503, {}, b"{}"), KeyboardInterrupt()])
+    def test_without_an_answer_can_be_repeated(self, sluice, monkeypatch, fault):
+        """The command chose the reference: the same command again would refund twice."""
+        sent = []
+
+        def send(_, request):
+            sent.append(json.loads(request.body)["reference"])
+            if isinstance(fault, KeyboardInterrupt):
+                raise fault
+            return fault
+
+        monkeypatch.setattr("sluice.transport.HttpTransport.send", send)
+        monkeypatch.setattr("sluice.caller.FIRST_WAIT", 0)
+
+        done = sluice("payments", "refund", "order-1", "--amount", "100", **KEYS)
+
+        assert done.returncode != 0
+        assert set(sent) == {sent[0]}
+        assert f"--reference {sent[0]}" in done.stderr.decode()
+
+
 class TestEndpoints:
     ENDPOINT = {
         "id": "e-1", "url": "https://shop.example/hooks", "subscribed_events": ["payment", "refund.success"],

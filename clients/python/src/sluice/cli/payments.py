@@ -11,6 +11,7 @@ from sluice._models import Payment
 from sluice.cli.arguments import Subparsers, WrongUsage, add_caller, add_command, minor_units, read_object
 from sluice.cli.connection import connect, connect_to_change, connect_to_sandbox
 from sluice.cli.output import fields, money, show, table
+from sluice.cli.streams import say
 
 FAILED = 1
 
@@ -181,6 +182,10 @@ def _cancel(options: argparse.Namespace) -> int:
 def _refund(options: argparse.Namespace) -> int:
     reference = options.reference or f"refund-{secrets.token_hex(8)}"
     with connect_to_change(options, f"Refund {options.payment}") as client:
+        if not options.reference:  # the same command again would make another refund
+            say(
+                f"The refund is {reference}. If its outcome isn't shown, repeat this with --reference {reference}."
+            )
         refund = client.refunds.create(
             options.payment, reference=reference, amount=options.amount, reason=options.reason
         )
