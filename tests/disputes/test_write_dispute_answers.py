@@ -8,6 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from disputes.models import AnswerBatch
+from disputes.services.answers import answer_files
 from payments.rails.sandbox import SandboxAcquirer
 from tests.disputed import AMOUNT, declare_moved, disputed, payment_of
 from tests.uploads import PNG
@@ -86,3 +88,20 @@ def test_writes_answers_from_before_the_account_moved(answered, capsys, monkeypa
     monkeypatch.setattr(SandboxAcquirer, "account", "moved")
 
     assert write(tmp_path, capsys)["answers"] == 2
+
+
+@pytest.mark.usefixtures("answered")
+def test_interrupted_run_says_how_to_write_its_answers(tmp_path, capsys, monkeypatch):
+    """They are in its batch, so that the next run has none that are new."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(answer_files, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            call_command("write_dispute_answers", "--output", str(tmp_path))
+
+    batch = AnswerBatch.objects.get()
+    assert f"--again {batch.pk}" in capsys.readouterr().err
+    assert write(tmp_path, capsys, "--again", str(batch.pk))["answers"] == 2

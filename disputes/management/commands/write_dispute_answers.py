@@ -45,7 +45,7 @@ class Command(DocumentCommand):
         except (OSError, ValueError) as problem:
             raise CommandError(f"{output} can't be made: {_reason(problem)}.", returncode=2) from None
         batch = answer_files.collect(of, now=clock.now()) if again is None else _earlier(of, again)
-        answers = _written(batch, output) if batch is not None else 0
+        answers = self._written(batch, output) if batch is not None else 0
         document = {
             "account": of.connector,
             "batch": None if batch is None else batch.pk,
@@ -53,6 +53,18 @@ class Command(DocumentCommand):
             "output": str(output),
         }
         self.show(document, as_json=json)
+
+    def _written(self, batch: AnswerBatch, output: Path) -> int:
+        try:
+            return answer_files.write(batch, output)
+        except OSError as error:
+            raise CommandError(
+                f"Batch {batch.pk} could not be written to {output}: {_reason(error)}. {_again(batch)}",
+                returncode=2,
+            ) from None
+        except BaseException:  # also Ctrl-C: the next run has no new answers
+            self.stderr.write(f"Batch {batch.pk} was not written. {_again(batch)}")
+            raise
 
     def lines(self, document: Document) -> Iterable[str]:
         if document["batch"] is None:
@@ -68,15 +80,8 @@ def _earlier(account: Account, number: int) -> AnswerBatch:
     return batch
 
 
-def _written(batch: AnswerBatch, output: Path) -> int:
-    try:
-        return answer_files.write(batch, output)
-    except OSError as error:
-        raise CommandError(
-            f"Batch {batch.pk} could not be written to {output}: {_reason(error)}. "
-            f"Write it with --again {batch.pk}.",
-            returncode=2,
-        ) from None
+def _again(batch: AnswerBatch) -> str:
+    return f"Write it with --again {batch.pk}."
 
 
 def _reason(error: Exception) -> str:
