@@ -87,11 +87,13 @@ class BeneficiaryView(APIView):
         )
         return Response(answers.represent_beneficiary(_find(request, reference)))
 
-    @operation("deleteBeneficiary", {204: Success(None, "Deleted.")})
+    @operation(
+        "deleteBeneficiary", {204: Success(None, "Deleted.")}, problems="beneficiary_blocked invalid_state"
+    )
     def delete(self, request: Request, reference: str) -> Response:
         """Delete a beneficiary.
 
-        It is hidden. Its payouts stay as they are, and its reference stays taken.
+        It is hidden. Its payouts stay as they are, and its reference stays taken. One that is blocked can't be deleted.
         """
         found = _find(request, reference)
         beneficiaries.delete(found.pk, actor=key_acting(request), now=clock.now())

@@ -136,7 +136,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a beneficiary
-         * @description It is hidden. Its payouts stay as they are, and its reference stays taken.
+         * @description It is hidden. Its payouts stay as they are, and its reference stays taken. One that is blocked can't be deleted.
          */
         delete: operations["deleteBeneficiary"];
         options?: never;
@@ -8786,6 +8786,19 @@ export interface operations {
             };
             /** @description - `not_acceptable`: The response format is not available */
             406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description - `beneficiary_blocked`: The beneficiary is blocked
+             *     - `invalid_state`: The state does not allow this
+             */
+            409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
