@@ -303,8 +303,8 @@ def needed_approval(
     """
     kept = [item for item in items if item.state not in {State.CANCELLED, State.FAILED}]
     asked = [payout_item(item) for item in kept]
-    corrected = next((item for item in kept if item.corrected_by_id is not None), None)
-    maker = maker_of(batch) if corrected is None else maker_of_item(corrected, batch)
+    corrector = next((item.corrected_by_id for item in kept if item.corrected_by_id is not None), None)
+    maker = maker_of(batch) if corrector is None else Maker(user_id=corrector)
     needed = approvals.needed(controls, asked, maker=maker)
     if needed.approvals or controls is None or not controls.ask_instead:
         return needed
@@ -315,11 +315,6 @@ def needed_approval(
 
 def maker_of(batch: PayoutBatch) -> Maker:
     return Maker(user_id=batch.maker_id, key_id=batch.key_id)
-
-
-def maker_of_item(item: PayoutBatchItem, batch: PayoutBatch) -> Maker:
-    """Return who may not approve an item alone: the member who changed its account, or the maker of its batch."""
-    return maker_of(batch) if item.corrected_by_id is None else Maker(user_id=item.corrected_by_id)
 
 
 def payout_items(batch: PayoutBatch) -> list[PayoutItem]:

@@ -246,7 +246,7 @@ def _start(item: PayoutBatchItem, *, now: datetime) -> Transaction | None:
         fingerprint=generated_fingerprint(batch_item=str(locked.pk)),
         bank=bank_for(locked.business),
         now=now,
-        maker=batches.maker_of_item(locked, batch),
+        maker=batches.maker_of(batch),
         released=ReleasedSet(is_approved=batch.approval_id is not None),
         fails_uncovered=is_over,
     )

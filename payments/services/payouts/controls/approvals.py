@@ -210,7 +210,8 @@ def require_unchanged(approval: PayoutApproval, items: Iterable[PayoutItem]) -> 
 
 def why_not(approval: PayoutApproval, user: User, *, what: str = "this payout") -> str:
     """Return why a member may not approve, or an empty string."""
-    if approval.maker_id == user.pk:
+    item = getattr(approval.transaction, "batch_item", None)  # whose account another member may have changed
+    if user.pk in {approval.maker_id, item and item.corrected_by_id}:
         made = f"the key that made {what}" if approval.key_id else what
         return f"You made {made}. Another member with the role owner or finance must approve it."
     if not members_who_may(approval.business).filter(user=user).exists():
