@@ -270,7 +270,7 @@ def test_row_is_not_corrected_to_a_number_that_only_ends_with_one(browser, ada, 
 
 def test_decision_that_another_member_has_just_taken_is_refused(browser, ada):
     batch = checked_batch(ada.business)
-    item = batch.items.first()  # nothing is wrong with it any more
+    item = batch.items.get(position=0)  # nothing is wrong with it any more
 
     page = browser.post(
         f"{page_of(batch)}items/{item.pk}/", {"decision": "accept", "reason": "Known"}, follow=True
