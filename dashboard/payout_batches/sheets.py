@@ -23,7 +23,7 @@ from dashboard.payout_batches.bank_names import find_bank, similar_banks
 from kit import banks
 from kit.api.fields.strict_fields import CURRENCIES
 from kit.files import csv_reading
-from kit.money.amount_input import InvalidAmount, minor_units
+from kit.money.amount_input import SYMBOLS, InvalidAmount, minor_units
 from kit.money.money import figures, money
 from kit.text.display_names import has_control_character, pasted
 from kit.text.folding import fold
@@ -69,7 +69,7 @@ HEADINGS = {
 }
 # By their names and codes, folded.
 PURPOSES = {fold(text): each.value for each in Transaction.Purpose for text in (each.value, each.label)}
-# In brackets after an amount: it isn't in major units.
+# In the heading of an amount: it isn't in major units.
 MINOR_UNITS = re.compile(r"\b(kobo|cents?|pence|pesewas?|minor)\b", re.IGNORECASE)
 REFERENCE = re.compile(r"(?!\.\.?$)(?!va_|chk_|pl_|return_|settlement_)[A-Za-z0-9._:-]{1,90}")
 
@@ -375,14 +375,18 @@ def _places(headings: Sequence[str], chosen: Chosen, currency: str) -> tuple[dic
 
 
 def _is_in_another_unit(heading: str, currency: str) -> bool:
-    """Return whether a heading says in brackets that its amounts are minor units, or of another currency.
+    """Return whether a heading says that its amounts are minor units, or of another currency.
 
-    >>> [_is_in_another_unit(f"Amount {each}", "NGN") for each in ("(NGN)", "(USD)", "(kobo)", "(net)")]
-    [False, True, True, False]
+    Codes that are words, such as ALL, count in capitals or alone in their brackets.
+
+    >>> [_is_in_another_unit(f"Amount {each}", "NGN") for each in ("(NGN)", "(usd)", "($)", "(kobo)", "(all in)")]
+    [False, True, True, True, False]
     """
-    said = " ".join(re.findall(r"\((.*?)\)", heading))
-    others = CURRENCIES.intersection(re.findall(r"\b[A-Z]{3}\b", said)) - {currency}
-    return bool(others or MINOR_UNITS.search(said))
+    alone = [each.strip().upper() for each in re.findall(r"\((.*?)\)", heading)]
+    alone += re.sub(r"\(.*?\)", " ", heading).upper().split()
+    named = {*CURRENCIES.intersection(alone + re.findall(r"\b[A-Z]{3}\b", heading))}
+    named |= {currency_of for sign, currency_of in SYMBOLS.items() if sign in heading}
+    return bool(named - {currency} or MINOR_UNITS.search(heading))
 
 
 def _named_by(heading: str) -> list[str]:

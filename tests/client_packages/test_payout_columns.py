@@ -21,7 +21,17 @@ def test_other_columns_are_left_out():
     assert field_of("Branch") == ""
 
 
-@pytest.mark.parametrize("heading", ["Amount (kobo)", "Amount (USD)", "Sum (minor units)", "Salary (in GHS)"])
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Amount (kobo)",
+        "Amount (USD)",
+        "Amount (usd)",
+        "Amount ($)",
+        "Sum (minor units)",
+        "Salary (in GHS)",
+    ],
+)
 def test_amount_in_another_unit_is_left_out(heading):
     """NGN 2,500.00 would be paid for 2,500 kobo."""
     sheet = read_cells(
@@ -29,4 +39,13 @@ def test_amount_in_another_unit_is_left_out(heading):
     )
 
     assert field_of(heading) == ""
+    assert sheet.problem.startswith("No column is headed Amount.")
+
+
+def test_amount_in_naira_is_left_out_of_a_batch_in_dollars():
+    """Also without brackets, which is a heading of its own."""
+    row = ["Ada", "058", "0123456789", "2500"]
+    sheet = read_cells([["Name", "Bank", "Account", "Amount NGN"], row], currency="USD")
+
+    assert field_of("Amount NGN", "USD") == ""
     assert sheet.problem.startswith("No column is headed Amount.")

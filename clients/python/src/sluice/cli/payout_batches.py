@@ -33,10 +33,10 @@ HEADINGS = {
 FIELDS = {words: field for field, headings in HEADINGS.items() for words in headings.split(", ")}
 NEEDED = {"name", "account_number", "bank_code", "amount"}
 END = "\x1eend of the file\x1e"  # after the last row
-# In brackets after "Amount": minor units, and currencies.
+SIGNS = {"NGN": "₦", "USD": "$", "EUR": "€", "GBP": "£", "GHS": "₵"}  # before an amount
+# In the heading of an amount: minor units, and currencies.
 MINOR_UNITS = {"kobo", "cent", "cents", "pence", "pesewa", "pesewas", "minor"}
-OTHER_UNITS = MINOR_UNITS | {"ngn", "usd", "eur", "gbp", "ghs", "kes", "zar", "xof", "xaf"}
-SIGNS = {"NGN": "₦", "USD": "$"}  # before an amount
+OTHER_UNITS = MINOR_UNITS | {"ngn", "usd", "eur", "gbp", "ghs", "kes", "zar", "xof", "xaf", *SIGNS.values()}
 DECIDED = ("ok", "pending", "success", "cancelled")  # states of payouts of which nothing has to be said
 
 
@@ -184,8 +184,8 @@ def field_of(heading: str, currency: str = "NGN") -> str:
     """
     words = " ".join(re.findall(r"[a-z]+", re.sub(r"\(.*?\)", "", heading.lower())))
     field = FIELDS.get(words, "")
-    units = set(re.findall(r"[a-z]+", " ".join(re.findall(r"\((.*?)\)", heading.lower()))))
-    return "" if field == "amount" and units & OTHER_UNITS - {currency.lower()} else field
+    units = OTHER_UNITS.intersection(re.findall(r"[a-z]+|[^\w\s]", heading.lower()))
+    return "" if field == "amount" and units - {currency.lower(), SIGNS.get(currency)} else field
 
 
 def _first_of_each(names: Sequence[str]) -> list[str]:
