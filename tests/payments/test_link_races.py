@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from datetime import timedelta
 from functools import partial
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -190,7 +191,8 @@ class TestExpiry:
         """Tests the order in which `link_uses.give_back` locks links, with batches of two workers."""
         monkeypatch.setattr(expiry, "SESSIONS_AT_ONCE", at_once)
         failures = []
-        monkeypatch.setattr(expiry, "_log_failure", lambda error, **_: failures.append(error))
+        logging = SimpleNamespace(error=lambda *_, **said: failures.append(said))
+        monkeypatch.setattr(expiry, "log", logging)
         made = [make_link(api, max_uses=1_000) for _ in range(40)]
         payments = [transfer_attempt(made[turn * 7 % 40], turn) for turn in range(250)]
         end = max(payment.session.expires_at for payment in payments)
@@ -210,7 +212,7 @@ class TestExpiry:
                 expire, expire, receive_the_last, *[partial(keep_beginning, first) for first in (0, 100, 200)]
             )
 
-        assert [each for each in (*results, *failures) if isinstance(each, Exception)] == []
+        assert [each for each in results if isinstance(each, Exception)] == failures == []
         received = sum(not transfer.is_unapplied for transfer in results[2])
         assert results[0] + results[1] + received == 250
         counts = [uses(link) for link in made]
