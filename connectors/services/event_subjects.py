@@ -46,7 +46,7 @@ def _find_return(event: ProviderEvent, ids: list[UUID]) -> Subject | None:
 
 def names_virtual_account(event: ProviderEvent) -> bool:
     """Return whether an event names a virtual account of ours."""
-    return bool(VirtualAccount.objects.filter(pk__in=list(_ids(event.references))).exists())
+    return VirtualAccount.objects.filter(pk__in=list(_ids(event.references))).exists()
 
 
 def find_session(event: ProviderEvent) -> Session | None:

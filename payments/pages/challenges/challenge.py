@@ -217,6 +217,6 @@ def _ending(challenge: Challenge) -> Ending:
     failed = EXPIRED if ran_out else FAILURES.get(payment.response_code, DECLINED)
     if not payment.watches.may_be_charged().exists():
         return failed
-    # Nobody knows that no money has left, and maybe not that the bank has declined.
+    # Money may have left all the same, and the refusal may not be the bank's.
     is_by_the_bank = failed is not DECLINED or payment.response_code in BY_THE_BANK
     return replace(failed, heading=failed.heading if is_by_the_bank else NOT_MADE, text=IS_GIVEN_BACK)
