@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -16,6 +16,7 @@ from django.db.models.functions import Cast
 from kit.db.encrypted_field import EncryptedTextField, UnreadableSecret, decrypt
 
 BATCH = 500
+Batch: TypeAlias = list[tuple[Any, str]]  # primary keys and tokens
 # What the library stores of a second factor is JSON, in which these members are encrypted (`MFAAdapter.encrypt`).
 FACTORS = f"{Authenticator._meta.db_table}.data"
 FACTOR_SECRETS = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
@@ -57,37 +58,40 @@ def rewrite(*, dry_run: bool) -> Iterator[Rewritten]:
     """
     keys = [Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS]
     for model, field in encrypted_columns():
-        yield from _rewrite_column(model, field, keys, dry_run=dry_run)
-    yield from _rewrite_factors(keys, dry_run=dry_run)
+        replace = partial(_replace, model, field, keys)
+        yield from _rewritten(
+            _name(model, field), partial(_batch, model, field), replace, keys, dry_run=dry_run
+        )
+    yield from _rewritten(FACTORS, _factors_after, partial(_rewrite_factor, keys), keys, dry_run=dry_run)
 
 
-def _rewrite_column(
-    model: type[models.Model], field: EncryptedTextField, keys: list[Fernet], *, dry_run: bool
+def _rewritten(
+    column: str,
+    batch_after: Callable[..., Batch],
+    replace: Callable[[Any, str], int],
+    keys: list[Fernet],
+    *,
+    dry_run: bool,
 ) -> Iterator[Rewritten]:
+    """Rewrite batch after batch. `replace` encrypts the secret of a row again, and returns 0 if it has changed meanwhile."""
     after, seen, changed = None, 0, 0
-    while batch := _batch(model, field, after=after):
+    while batch := batch_after(after=after):
         for key, token in batch:
             if not _fits(keys[0], token):
-                changed += 1 if dry_run else _replace(model, field, key, token, _rotated(keys, token))
+                changed += 1 if dry_run else replace(key, token)
         seen += len(batch)
         after = batch[-1][0]
-        yield Rewritten(_name(model, field), seen, changed)
+        yield Rewritten(column, seen, changed)
 
 
-def _rewrite_factors(keys: list[Fernet], *, dry_run: bool) -> Iterator[Rewritten]:
-    after, seen, changed = 0, 0, 0
-    while batch := list(_factors().filter(pk__gt=after).order_by("pk")[:BATCH]):
-        for factor in batch:
-            if not _fits(keys[0], _token_of_factor(factor)):
-                changed += 1 if dry_run else _rewrite_factor(factor.pk, keys)
-        seen += len(batch)
-        after = batch[-1].pk
-        yield Rewritten(FACTORS, seen, changed)
+def _factors_after(*, after: int | None) -> Batch:
+    found = _factors().filter(pk__gt=after or 0).order_by("pk")[:BATCH]
+    return [(factor.pk, _token_of_factor(factor)) for factor in found]
 
 
 @transaction.atomic
-def _rewrite_factor(key: int, keys: list[Fernet]) -> int:
-    """Encrypt the secret of a second factor again, under its lock: a sign-in changes the same column."""
+def _rewrite_factor(keys: list[Fernet], key: int, _token: str) -> int:
+    """Encrypt the secret that a second factor has now, under its lock: a sign-in changes the same column."""
     for factor in _factors().select_for_update().filter(pk=key):
         factor.data[FACTOR_SECRETS[factor.type]] = _rotated(keys, _token_of_factor(factor))
         factor.save(update_fields=["data"])
@@ -117,16 +121,19 @@ def _name(model: type[models.Model], field: EncryptedTextField) -> str:
     return f"{model._meta.db_table}.{field.column}"
 
 
-def _batch(model: type[models.Model], field: EncryptedTextField, *, after: Any) -> list[tuple[Any, str]]:
+def _batch(model: type[models.Model], field: EncryptedTextField, *, after: Any) -> Batch:
     """Return the next primary keys and tokens."""
     rows = model._default_manager.filter(**{f"{field.name}__isnull": False}).order_by("pk")
     further = rows.filter(pk__gt=after) if after is not None else rows
     return list(further.annotate(token=_token_of(field)).values_list("pk", "token")[:BATCH])
 
 
-def _replace(model: type[models.Model], field: EncryptedTextField, key: Any, before: str, after: str) -> int:
-    unchanged = model._default_manager.annotate(token=_token_of(field)).filter(pk=key, token=before)
-    return unchanged.update(**{field.name: Value(after, output_field=TextField())})
+def _replace(
+    model: type[models.Model], field: EncryptedTextField, keys: list[Fernet], key: Any, token: str
+) -> int:
+    rotated = Value(_rotated(keys, token), output_field=TextField())
+    unchanged = model._default_manager.annotate(token=_token_of(field)).filter(pk=key, token=token)
+    return unchanged.update(**{field.name: rotated})
 
 
 def _token_of(field: EncryptedTextField) -> Cast:
