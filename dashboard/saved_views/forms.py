@@ -6,6 +6,8 @@ from dashboard.models import SavedView
 from dashboard.saved_views.services import normalised
 from dashboard.ui.forms.forms import PageForm
 
+TOO_LONG = "These filters are too long to be saved."
+
 
 class ViewForm(PageForm):
     """The name of a view."""
@@ -22,5 +24,5 @@ class NewViewForm(ViewForm):
         """Refuse filters that are too long once they are encoded, as they are stored."""
         query: str = self.cleaned_data["query"]
         if len(normalised(query)) > SavedView.LONGEST_QUERY:
-            raise forms.ValidationError("These filters are too long to be saved.")
+            raise forms.ValidationError(TOO_LONG)
         return query

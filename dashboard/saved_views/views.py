@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from dashboard.memberships import Membership, members_action, members_form
 from dashboard.models import SavedView
-from dashboard.saved_views.forms import NewViewForm, ViewForm
+from dashboard.saved_views.forms import TOO_LONG, NewViewForm, ViewForm
 from dashboard.saved_views.services import TooManyViews, rename, save
 from dashboard.ui.lists.saved_views import LISTS, address_of
 from merchants.people.access import HARMLESS
@@ -24,7 +24,7 @@ def save_view(request: HttpRequest, membership: Membership) -> HttpResponse:
     if listed not in LISTS:
         raise Http404
     if not form.is_valid():
-        too_long = form.errors.get("query") and "These filters are too long to be saved."
+        too_long = form.errors.get("query") and TOO_LONG
         messages.error(request, too_long or "Enter a name of up to 60 characters for the view.")
         return redirect(reverse(LISTS[listed]))
     wanted = form.cleaned_data
